@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
@@ -269,6 +270,32 @@ def torch_trained() -> Told:
         steps.step()
         losses.append(loss.item())
     return None if losses[-1] < losses[0] else f"the loss does not fall: {losses}"
+
+
+def torch_any_batches() -> Told:
+    """Layers whose kernels are told numbers of images and of rows: right at each, and in a CUDA graph."""
+    layers = torch.nn.Conv2d(16, 32, 3, padding=1), torch.nn.ReLU(), torch.nn.Flatten()
+    model = torch.nn.Sequential(*layers, torch.nn.Linear(32 * 14 * 14, 24)).eval().to("cuda", torch.float16)
+    model = model.to(memory_format=torch.channels_last)
+    wide = copy.deepcopy(model).double()
+    with torch.no_grad(), warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        example = _some(4, 16, 14, 14, kind=torch.float16, last=True)
+        ops.replace(model, example, fallback=False, measure=False)
+        for number in (2, 1, 3, 4, 40, 129):
+            x = _some(number, 16, 14, 14, kind=torch.float16, last=True)
+            told = _off(model(x), wide(x.double()), f"{number} images")
+            if told:
+                return told
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            result = model(x)
+        x.copy_(x.flip(0))
+        graph.replay()
+        refused = [str(one.message) for one in found if "has a kernel of its own" in str(one.message)]
+        if refused:
+            return refused[0]
+        return _off(result, wide(x.double()), "a graph of a kernel that is told its images")
 
 
 def torch_compiled() -> Told:

@@ -17,7 +17,7 @@ CALLS = (
     "graphs_of_sizes",
     "torch_ops_f16", "torch_ops_bf16", "torch_ops_f32", "torch_ops_f64", "torch_opcheck", "torch_fallback",
     "torch_graphs_and_streams", "torch_replaced_f16", "torch_replaced_f32", "torch_trained", "torch_compiled",
-    "torch_measured", "torch_folded",
+    "torch_measured", "torch_folded", "torch_any_batches",
 )  # fmt: skip
 """Of `gpu_calls`, `gpu_order`, `gpu_sizes` and `gpu_torch`, which need torch."""
 

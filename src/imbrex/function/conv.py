@@ -11,6 +11,7 @@ from imbrex.database.news import News, news
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, as_output, computed, laid, shared_element
+from imbrex.function.batches import Batches, kernel_of
 from imbrex.function.call_target import CallTarget, call_target
 from imbrex.function.finish import each_out, epilogue_of, first_out, further, laid_further, results_of
 from imbrex.function.layout import Names, following
@@ -18,7 +19,7 @@ from imbrex.function.memory import Memory
 from imbrex.function.memory_of import memory_of
 from imbrex.function.plan import planned, remember
 from imbrex.function.window import Padding, Pair, Window, integers, same_pads, window
-from imbrex.kernel import Emulate, Kernel, compile
+from imbrex.kernel import Emulate, Kernel
 from imbrex.problem import Conv2d, Direction, Role
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.epilogue_array import Array
@@ -43,6 +44,7 @@ def conv2d(
     residual: Any = None,
     scales: Mapping[str, Any] | None = None,
     compute: str | None = None,
+    batches: Batches = "each",
     out: Any = None,
     target: str | None = None,
     emulate: Emulate = False,
@@ -61,12 +63,12 @@ def conv2d(
     `row_scale`.  compute: "tf32" lets a GPU multiply
     float32 by 11 bits of its significand.  target, emulate: as `compile` takes them; by default the CPU, or
     the GPU of NVIDIA's that the arrays lie on, in `stream`, else torch's current one.  For another GPU they
-    are copied to it and back.  Of an epilogue with a `pre_activation(...)` results, and `out`, are a pair.
+    are copied to it and back.  batches: "any" has one kernel for all numbers of images (docs/dynamic.md).  Of
+    an epilogue with a `pre_activation(...)` results, and `out`, are a pair.
     """
-    layouts = (layout, filter_layout, output_layout)
-    more = further(bias, residual, scales)
-    moves = (stride, padding, dilation, groups)
-    options = _ConvOptions("forward", *moves, layouts, compute, target, emulate, None, epilogue, tuple(more))
+    layouts, more = (layout, filter_layout, output_layout), further(bias, residual, scales)
+    said = (stride, padding, dilation, groups, layouts, compute, target, emulate, None, epilogue)
+    options = _ConvOptions("forward", *said, tuple(more), batches)
     return _result(options, {"x": ("input", x), "w": ("filter", w)}, out, threads, stream, more)
 
 
@@ -143,6 +145,7 @@ class _ConvOptions(NamedTuple):
     wanted: tuple[Role, str, Sequence[int]] | None = None
     epilogue: str | Epilogue | None = None
     further: tuple[str, ...] = ()
+    batches: Batches = "each"
 
     @property
     def window(self) -> Window:
@@ -199,7 +202,7 @@ def _result(
         return indexed
     laid_out = {**dict(arrays.values()), problem.written: result}
     filter_, input_, output = (laid_out[role].named(problem.layout(role)) for role in ROLES)
-    kernel = _kernel(problem, (filter_, input_, output), where, news())
+    kernel = _kernel(problem, (filter_, input_, output), where, options.batches, news())
     used = (*(laid_out[role].array for role in ROLES), *read, *(one.array for one in results[1:]))
     memory.run(kernel, used, threads, stream)
     if stream is None:
@@ -294,11 +297,11 @@ def _problem(
 
 
 @lru_cache(maxsize=KERNELS)
-def _kernel(problem: Conv2d, layouts: Names, where: CallTarget, news: News) -> Kernel:
+def _kernel(problem: Conv2d, layouts: Names, where: CallTarget, batches: Batches, news: News) -> Kernel:
     """The kernel for the arrays as they lie in memory.  news: conclusions that may make it another one."""
     filter_, input_, output = layouts
     lying = replace(problem, filter_layout=filter_, input_layout=input_, output_layout=output)
-    return compile(lying, where.target, threads=where.threads)
+    return kernel_of(lying, where, batches)
 
 
 @lru_cache(maxsize=KERNELS)

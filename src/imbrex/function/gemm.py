@@ -10,6 +10,7 @@ from imbrex.database.news import News, news
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid
+from imbrex.function.batches import Batches, kernel_of
 from imbrex.function.block_scales import element_of, laid_blocks, scales_of
 from imbrex.function.call_target import CallTarget, call_target
 from imbrex.function.finish import each_out, epilogue_of, first_out, further, laid_further, results_of, stored
@@ -17,7 +18,7 @@ from imbrex.function.matrix import Apart, Matrices, matrices, result
 from imbrex.function.memory import Memory
 from imbrex.function.memory_of import memory_of
 from imbrex.function.plan import planned, remember
-from imbrex.kernel import Emulate, Kernel, compile
+from imbrex.kernel import Emulate, Kernel
 from imbrex.problem import Gemm
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.epilogue_array import Array
@@ -42,6 +43,7 @@ def gemm(
     scales: Mapping[str, Any] | None = None,
     block_scales: tuple[Any, Any] | None = None,
     compute: str | None = None,
+    batches: Batches = "each",
     out: Any = None,
     target: str | None = None,
     emulate: Emulate = False,
@@ -51,23 +53,22 @@ def gemm(
 ) -> Any:
     """alpha * op(a) op(b) + beta * c, as an array of a's kind; without `c` there is no second term.
 
-    a, b: matrices, or equally many of them along a first dimension; op transposes the last two dimensions
-    where asked.  They, and `out`, are used where they lie, views too, if the elements of a row lie side by
-    side, or of a and b those of a column; what lies otherwise is copied, but for `out`.  c: broadcast to the
-    result's shape; not changed, unless it is `out`.  int8 gives int32.
-    epilogue: what becomes of each element, such as "gelu(x + bias)" (docs/epilogue.md); without one,
-    `bias`, a vector of n, and `residual`, of the result's shape, are added. scales: arrays of float32 by
-    name, by which sums are multiplied before that, `scale_a` and `scale_b` of one number, `row_scale` of
-    m, `channel_scale` of n, and after it, `scale_c` of one. block_scales: of 8-bit floats, two arrays of
-    E8M0 (docs/amd.md). compute: "tf32" lets a GPU multiply float32 by 11 bits of its significand. target,
-    emulate, algorithm: as of `compile`; by default the CPU, or the GPU of NVIDIA's that the arrays lie
-    on, in `stream`, else torch's current one. For another GPU they are copied to it and back. Of an
-    epilogue with a `pre_activation(...)` results, and `out`, are a pair.
+    a, b: matrices, or equally many of them along a first dimension; op transposes their last two dimensions.
+    They, and `out`, are used where they lie, views too, if the elements of a row lie side by side, or of a
+    and b those of a column; what lies otherwise is copied, but for `out`. c: broadcast to the result's shape;
+    not changed, unless it is `out`. int8 gives int32. epilogue: what becomes of each element, such as "gelu(x
+    + bias)" (docs/epilogue.md); without one, `bias`, a vector of n, and `residual`, of the result's shape,
+    are added. scales: arrays of float32 by name, by which sums are multiplied before that, `scale_a` and
+    `scale_b` of one number, `row_scale` of m, `channel_scale` of n, and after it, `scale_c` of one.
+    block_scales: of 8-bit floats, two arrays of E8M0 (docs/amd.md). compute: "tf32" lets a GPU multiply
+    float32 by 11 bits. batches: "any" has one kernel for all numbers of rows. target, emulate, algorithm: as
+    of `compile`; by default the CPU, or NVIDIA's GPU that arrays lie on, in `stream`, else torch's current
+    one; another one gets copies. Of an epilogue with a `pre_activation(...)` results, and `out`, are a pair.
     """
     second = beta if c is not None else 0.0
     more, blocks = further(bias, residual, scales), scales_of(block_scales)
     flags, names = (transpose_a, transpose_b), (*more, len(blocks))
-    options = ("gemm", alpha, second, flags, target, emulate, algorithm, epilogue, names, compute)
+    options = ("gemm", alpha, second, flags, target, emulate, algorithm, epilogue, names, compute, batches)
     if c is None and stream is None:
         if (found := planned(options, (a, b, *blocks, *more.values(), *each_out(out)), threads)) is not None:
             return found
@@ -89,6 +90,12 @@ class _GemmOptions(NamedTuple):
     epilogue: str | Epilogue | None
     further: tuple[str | int, ...]
     compute: str | None
+    batches: Batches
+
+    @property
+    def chosen(self) -> tuple[str | None, Batches]:
+        """Algorithm and batches."""
+        return self.algorithm, self.batches
 
 
 def _product(
@@ -127,7 +134,7 @@ def _product(
     flags = (left.is_transposed, right.is_transposed)
     apart = (left.apart, right.apart, product.apart)
     scales = (float(options.alpha), beta)
-    kernel = _kernel(sizes, flags, apart, scales, element, after, where, options.algorithm, news())
+    kernel = _kernel(sizes, flags, apart, scales, element, after, where, *options.chosen, news())
     arrays = (left.laid.array, right.laid.array, written.array, *read, *(x.array for x in results[1:]))
     used = tuple(_ranked(x, sizes[3]) for x in arrays)
     memory.run(kernel, used, threads, stream)
@@ -207,6 +214,7 @@ def _kernel(
     after: Epilogue | None,
     where: CallTarget,
     algorithm: str | None,
+    batches: Batches,
     news: News,
 ) -> Kernel:
     """news: what was concluded meanwhile may make it another one."""
@@ -219,4 +227,4 @@ def _kernel(
         problem = Gemm(m, n, k, **fields, dtype=element, epilogue=after)  # type: ignore[arg-type]
     except Diagnostic as error:
         raise ValueError(error.message) from None
-    return compile(problem, where.target, threads=where.threads, algorithm=algorithm)
+    return kernel_of(problem, where, batches, algorithm)

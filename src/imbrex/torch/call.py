@@ -2,7 +2,9 @@
 
 Law: activation(f(...) * scale + bias + residual), in one kernel, which stores the sums, too, where a gradient
 needs them.  fallback: while a kernel is not there, torch's own op
-answers, and the kernel is compiled in the background; else the call waits for it.
+answers, and the kernel is compiled in the background; else the call waits for it.  batches: "each", a kernel
+for each number of images or of rows, or "any", one for all (`imbrex.function.batches`); unless it is said,
+"any" in graphs of torch.compile and torch.export, and "each" elsewhere.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, TypeAlias
 
+from imbrex.function.batches import Batches
 from imbrex.torch.activation import activation as row_of
 from imbrex.torch.activation import finished
 from imbrex.torch.direct import direct
@@ -41,6 +44,7 @@ def conv2d(
     residual: Any = None,
     scale: Any = None,
     fallback: bool = False,
+    batches: Batches | None = None,
 ) -> Any:
     """torch.nn.functional.conv2d.  residual: of the result's shape.  scale: of channels, f32 or f64."""
     if input.dim() == 3:
@@ -48,15 +52,15 @@ def conv2d(
         of_one = (bias, stride, padding, dilation, groups)
         return conv2d(
             input.unsqueeze(0), weight, *of_one, activation=activation, residual=more, scale=scale,
-            fallback=fallback,
+            fallback=fallback, batches=batches,
         ).squeeze(0)  # fmt: skip
     _expect_rank(4, input=input, weight=weight)
     moves = _two(stride), _pads(padding, weight, _two(stride), _two(dilation)), _two(dilation), groups
-    given = input, weight, scale, bias, residual
+    given, kernels = (input, weight, scale, bias, residual), _kernels(fallback, batches)
     fused, after, keeps = _split(activation, given)
     if keeps:
-        return _conv2d_with_sums(*given, *moves, fused, fallback)[0]
-    return finished(_conv2d(*given, *moves, fused, fallback), None, after)
+        return _conv2d_with_sums(*given, *moves, fused, *kernels)[0]
+    return finished(_conv2d(*given, *moves, fused, *kernels), None, after)
 
 
 def conv2d_shape(
@@ -118,12 +122,13 @@ def linear(
     activation: str | None = None,
     residual: Any = None,
     fallback: bool = False,
+    batches: Batches | None = None,
 ) -> Any:
     """torch.nn.functional.linear, of an input of any rank.  residual: of the result's shape."""
     _expect_rank(2, weight=weight)
     rows = input.reshape(-1, input.shape[-1])
     more = None if residual is None else residual.reshape(-1, residual.shape[-1])
-    result = _multiplied(rows, weight.mT, bias, more, 1.0, activation, fallback)
+    result = _multiplied(rows, weight.mT, bias, more, 1.0, activation, _kernels(fallback, batches))
     return result.reshape(*input.shape[:-1], weight.shape[0])
 
 
@@ -135,10 +140,11 @@ def mm(
     activation: str | None = None,
     residual: Any = None,
     fallback: bool = False,
+    batches: Batches | None = None,
 ) -> Any:
     """torch.mm.  bias: one a column.  residual: of the result's shape."""
     _expect_rank(2, input=input, mat2=mat2)
-    return _multiplied(input, mat2, bias, residual, 1.0, activation, fallback)
+    return _multiplied(input, mat2, bias, residual, 1.0, activation, _kernels(fallback, batches))
 
 
 def bmm(
@@ -152,7 +158,7 @@ def bmm(
 ) -> Any:
     """torch.bmm.  bias: one a column, of all matrices.  residual: of the result's shape."""
     _expect_rank(3, input=input, mat2=mat2)
-    return _multiplied(input, mat2, bias, residual, 1.0, activation, fallback)
+    return _multiplied(input, mat2, bias, residual, 1.0, activation, (fallback, "each"))
 
 
 def addmm(
@@ -164,10 +170,11 @@ def addmm(
     alpha: float = 1,
     activation: str | None = None,
     fallback: bool = False,
+    batches: Batches | None = None,
 ) -> Any:
     """torch.addmm: beta * input + alpha * mat1 mat2; without `input`'s numbers where beta is 0."""
     _expect_rank(2, mat1=mat1, mat2=mat2)
-    columns, words = mat2.shape[1], (float(alpha), activation, fallback)
+    columns, words = mat2.shape[1], (float(alpha), activation, _kernels(fallback, batches))
     if beta == 0:
         return _multiplied(mat1, mat2, None, None, *words)
     added = input if beta == 1 else beta * input
@@ -177,12 +184,24 @@ def addmm(
 
 
 def _multiplied(
-    a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str | None, fallback: bool
+    a: Any,
+    b: Any,
+    bias: Any,
+    residual: Any,
+    alpha: float,
+    activation: str | None,
+    kernels: tuple[bool, Batches],
 ) -> Any:
+    """kernels: fallback and batches."""
     fused, after, keeps = _split(activation, (a, b, bias, residual))
     if keeps:
-        return _product_with_sums(a, b, bias, residual, alpha, fused, fallback)[0]
-    return finished(_product(a, b, bias, residual, alpha, fused, fallback), None, after)
+        return _product_with_sums(a, b, bias, residual, alpha, fused, *kernels)[0]
+    return finished(_product(a, b, bias, residual, alpha, fused, *kernels), None, after)
+
+
+def _kernels(fallback: bool, batches: Batches | None) -> tuple[bool, Batches]:
+    """Which kernels answer; where `batches` is not said, a graph meets other numbers without a new trace."""
+    return fallback, batches or ("any" if torch.compiler.is_compiling() else "each")
 
 
 def _split(activation: str | None, tensors: tuple[Any, ...]) -> tuple[str, str, bool]:

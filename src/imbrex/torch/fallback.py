@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from imbrex.database.news import look_again
+from imbrex.function.batches import refuse
 from imbrex.kernel.make import OFFERED, NotBuilt
 from imbrex.kernel.warm import COMPILE_S, CompileJob, builders_of, compiled
 from imbrex.problem import problem_text
@@ -80,14 +81,22 @@ class Background:
         error = future.exception()
         answer = Failed("error", str(error)) if error is not None else future.result()
         if isinstance(answer, Failed) and threading.main_thread().is_alive():  # else all processes end
-            told = f"no kernel of {problem_text(order.problem)}: {answer.message}"
-            warnings.warn(f"{told}; torch's own op answers instead", stacklevel=2)
+            _tell(order, answer.message)
         with self._changed:
             self._open -= 1
             if not self._open and self._workers is not None:
                 self._workers.end()
                 self._workers = None
             self._changed.notify_all()
+
+
+def _tell(order: CompileJob, message: str) -> None:
+    """What a kernel that cannot be compiled means: where it was to serve all numbers, each has its own."""
+    if order.problem.run_time is not None:
+        refuse(order.problem, order.target, order.threads, message)
+        return
+    told = f"no kernel of {problem_text(order.problem)}: {message}"
+    warnings.warn(f"{told}; torch's own op answers instead", stacklevel=2)
 
 
 _background = Background()

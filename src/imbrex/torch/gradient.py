@@ -41,8 +41,8 @@ def _with(name: str, backward: Callable[..., Any], keep: Callable[..., None]) ->
 
 
 def _keep_conv2d(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-    x, w, scale, bias, residual, *moves, activation, fallback = inputs
-    ctx.moves, ctx.activation, ctx.fallback = tuple(moves), activation, fallback
+    x, w, scale, bias, residual, *moves, activation, fallback, batches = inputs
+    ctx.moves, ctx.activation, ctx.kernels = tuple(moves), activation, (fallback, batches)
     ctx.save_for_backward(x, w, scale, *_of_activation(bias, residual, activation, output))
 
 
@@ -50,14 +50,14 @@ def _conv2d_backward(ctx: Any, dy: Any) -> Any:
     x, w, scale, *kept = ctx.saved_tensors
 
     def sums(bias: Any, residual: Any) -> Any:
-        return _conv2d(x, w, scale, bias, residual, *ctx.moves, "", ctx.fallback)
+        return _conv2d(x, w, scale, bias, residual, *ctx.moves, "", *ctx.kernels)
 
     return _by_factors(ctx, _at_sums(dy, ctx.activation, kept, sums), x, w, scale)
 
 
 def _keep_conv2d_with_sums(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-    x, w, scale, _, _, *moves, activation, fallback = inputs
-    ctx.moves, ctx.activation, ctx.fallback = tuple(moves), activation, fallback
+    x, w, scale, _, _, *moves, activation, fallback, batches = inputs
+    ctx.moves, ctx.activation, ctx.kernels = tuple(moves), activation, (fallback, batches)
     ctx.set_materialize_grads(False)
     ctx.save_for_backward(x, w, scale, output[1])
 
@@ -70,16 +70,16 @@ def _conv2d_with_sums_backward(ctx: Any, dy: Any, dsums: Any) -> Any:
 def _by_factors(ctx: Any, dz: Any, x: Any, w: Any, scale: Any) -> Any:
     """The gradients of a convolution's arguments.  dz: by what the activation is applied to, or None."""
     if dz is None:
-        return (None,) * 11
+        return (None,) * 12
     by_x, by_w, by_scale, by_bias, by_residual = ctx.needs_input_grad[:5]
-    words = (*ctx.moves, ctx.fallback)
+    words = (*ctx.moves, ctx.kernels[0])
     scaled = _times(dz, scale)
     dx = _data(scaled, w, x.shape, *words) if by_x else None
     dw = _weight(scaled, x, w.shape, *words) if by_w else None
-    sums = _conv2d(x, w, None, None, None, *ctx.moves, "", ctx.fallback) if by_scale else None
+    sums = _conv2d(x, w, None, None, None, *ctx.moves, "", *ctx.kernels) if by_scale else None
     dscale = (dz * sums).sum((0, 2, 3), dtype=scale.dtype) if by_scale else None
     dbias = dz.sum((0, 2, 3)) if by_bias else None
-    return dx, dw, dscale, dbias, dz if by_residual else None, None, None, None, None, None, None
+    return dx, dw, dscale, dbias, dz if by_residual else None, *(None,) * 7
 
 
 def _times(dz: Any, scale: Any) -> Any:
@@ -123,8 +123,8 @@ def _keep_product(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
 
 def _product_backward(ctx: Any, dy: Any) -> Any:
     a, b, *kept = ctx.saved_tensors
-    alpha, activation, fallback = ctx.words
-    dz = _at_sums(dy, activation, kept, lambda bias, r: _product(a, b, bias, r, alpha, "", fallback))
+    alpha, activation, *kernels = ctx.words
+    dz = _at_sums(dy, activation, kept, lambda bias, r: _product(a, b, bias, r, alpha, "", *kernels))
     return _by_matrices(ctx, dz, a, b)
 
 
@@ -143,13 +143,13 @@ def _product_with_sums_backward(ctx: Any, dy: Any, dsums: Any) -> Any:
 def _by_matrices(ctx: Any, dz: Any, a: Any, b: Any) -> Any:
     """The gradients of a product's arguments.  dz: by what the activation is applied to, or None."""
     if dz is None:
-        return (None,) * 7
-    alpha, _, fallback = ctx.words
+        return (None,) * 8
+    alpha, _, fallback, batches = ctx.words
     by_a, by_b, by_bias, by_residual = ctx.needs_input_grad[:4]
-    da = _product(dz, b.mT, None, None, alpha, "", fallback) if by_a else None
+    da = _product(dz, b.mT, None, None, alpha, "", fallback, batches) if by_a else None
     db = _product(a.mT, dz, None, None, alpha, "", fallback) if by_b else None
     dbias = dz.flatten(0, -2).sum(0) if by_bias else None
-    return da, db, dbias, dz if by_residual else None, None, None, None
+    return da, db, dbias, dz if by_residual else None, None, None, None, None
 
 
 def _of_activation(bias: Any, residual: Any, activation: str, output: Any) -> Sequence[Any]:

@@ -12,8 +12,11 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from math import prod
 from typing import Any, Final
 
+from imbrex.function.batches import Batches
+from imbrex.problem.run_time import MOST_IMAGES, MOST_ROWS
 from imbrex.torch import call
 from imbrex.torch.activation import finished
 from imbrex.torch.direct import EXACT
@@ -25,17 +28,20 @@ torch: Any = import_module("torch")
 _nn: Any = torch.nn
 
 MANY: Final = 10
-"""Shapes of one layer from which on it is told that each has a kernel of its own."""
+"""Shapes of one layer, each with a kernel of its own, from which on that is told."""
 
 
 @dataclass
 class Swapped:
-    """What a swapped layer knows beside torch's.  fallback: as `call` has it.  shapes: those that it met.
-    fitting: shapes of an input and a residual that may be added.  fold: of the norm that follows.
+    """What a swapped layer knows beside torch's.  fallback, batches: as `call` has them.  shapes: those that
+    it met; own: of these what has a kernel of its own.  fitting: shapes of an input and a residual that may
+    be added.  fold: of the norm that follows.
     """
 
     fallback: bool
+    batches: Batches = "each"
     shapes: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
+    own: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
     fitting: set[tuple[Any, Any]] = field(default_factory=set[tuple[Any, Any]], compare=False)
     fold: Fold | None = field(default=None, compare=False)
 
@@ -68,7 +74,7 @@ class Conv2d(Layer, _nn.Conv2d):
             return _nn.Conv2d.forward(self, input)
         return call.conv2d(
             input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups,
-            fallback=self.imbrex_swapped.fallback,
+            fallback=self.imbrex_swapped.fallback, batches=self.imbrex_swapped.batches,
         )  # fmt: skip
 
     def fused(self: Any, input: Any, norm: Any, residual: Any, activation: str) -> Any:
@@ -83,6 +89,7 @@ class Conv2d(Layer, _nn.Conv2d):
         return call.conv2d(
             input, self.weight, shift, *moves, self.groups, activation=activation or None,
             residual=residual, scale=scale, fallback=self.imbrex_swapped.fallback,
+            batches=self.imbrex_swapped.batches,
         )  # fmt: skip
 
     def _fits(self: Any, input: Any, residual: Any) -> bool:
@@ -116,7 +123,8 @@ class Linear(Layer, _nn.Linear):
     def forward(self: Any, input: Any) -> Any:
         if not self.imbrex_serves(input):
             return _nn.Linear.forward(self, input)
-        return call.linear(input, self.weight, self.bias, fallback=self.imbrex_swapped.fallback)
+        own = self.imbrex_swapped
+        return call.linear(input, self.weight, self.bias, fallback=own.fallback, batches=own.batches)
 
     def fused(self: Any, input: Any, norm: Any, residual: Any, activation: str) -> Any:
         """activation(self(input) + residual).  norm: None."""
@@ -128,7 +136,7 @@ class Linear(Layer, _nn.Linear):
             return plain(self, input, norm, residual, activation)
         return call.linear(
             input, self.weight, self.bias, activation=activation or None, residual=residual,
-            fallback=self.imbrex_swapped.fallback,
+            fallback=self.imbrex_swapped.fallback, batches=self.imbrex_swapped.batches,
         )  # fmt: skip
 
 
@@ -152,15 +160,33 @@ _told = False
 
 
 def _note(layer: Any, shape: tuple[int, ...]) -> None:
-    """One more shape; the first layer that meets many is told of, once a process."""
+    """One more shape; the first layer that meets many which have kernels of their own is told of, once a
+    process.
+    """
     global _told
-    shapes = layer.imbrex_swapped.shapes
+    swapped = layer.imbrex_swapped
     with _lock:
-        shapes.add(shape)
-        if len(shapes) != MANY or _told:
+        swapped.shapes.add(shape)
+        own = _own(layer, shape)
+        if own in swapped.own:
+            return
+        swapped.own.add(own)
+        if len(swapped.own) != MANY or _told:
             return
         _told = True
     told = (
         f"{layer} has met {MANY} shapes of its input, the last one {shape}, and each has a kernel of its own"
     )
     warnings.warn(f"{told}; pad to fewer shapes, or leave such a layer out", stacklevel=4)
+
+
+def _own(layer: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """What of a shape takes another kernel where it is another one: not the number of images, or of rows,
+    where one kernel is for any.  A convolution's gradients have kernels of each number.
+    """
+    if layer.imbrex_swapped.batches == "each" or isinstance(layer, ConvTranspose2d):
+        return shape
+    if isinstance(layer, Linear):
+        return shape if prod(shape[:-1]) > MOST_ROWS else ()
+    has_gradients = torch.is_grad_enabled() and layer.weight.requires_grad
+    return shape if has_gradients or len(shape) != 4 or shape[0] > MOST_IMAGES else shape[1:]

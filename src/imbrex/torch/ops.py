@@ -8,8 +8,9 @@
     product_with_sums         the same, and what the activation is applied to
 
 Law: each is a function of its arguments alone, and launches in torch's current stream, with as many threads
-of the CPU as torch uses.  With `fallback` torch's own op answers until the kernel is there (`fallback`).  The
-three convolutions and the product are each other's gradients (`gradient`).
+of the CPU as torch uses.  With `fallback` torch's own op answers until the kernel is there (`fallback`).
+batches: "any" has one kernel for all numbers of images or of rows (`imbrex.function.batches`).  The three
+convolutions and the product are each other's gradients (`gradient`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from imbrex.function import conv, gemm
+from imbrex.function.batches import Batches
 from imbrex.torch import plain
 from imbrex.torch.activation import epilogue
 from imbrex.torch.fallback import answered
@@ -35,9 +37,10 @@ _TAGS: Final = (
 )
 _MOVES: Final = "int[2] stride, int[4] pads, int[2] dilation, int groups"
 _FALLBACK: Final = "bool fallback"
+_BATCHES: Final = f"{_FALLBACK}, str batches='each'"
 _MORE: Final = "Tensor? bias, Tensor? residual"
-_CONVOLVED: Final = f"Tensor x, Tensor w, Tensor? scale, {_MORE}, {_MOVES}, str activation, {_FALLBACK}"
-_MULTIPLIED: Final = f"Tensor a, Tensor b, {_MORE}, float alpha, str activation, {_FALLBACK}"
+_CONVOLVED: Final = f"Tensor x, Tensor w, Tensor? scale, {_MORE}, {_MOVES}, str activation, {_BATCHES}"
+_MULTIPLIED: Final = f"Tensor a, Tensor b, {_MORE}, float alpha, str activation, {_BATCHES}"
 _SCHEMAS: Final = (
     f"conv2d({_CONVOLVED}) -> Tensor",
     f"conv2d_with_sums({_CONVOLVED}) -> (Tensor, Tensor)",
@@ -63,6 +66,7 @@ def _convolved(keeps: bool) -> Callable[..., Any]:
         groups: int,
         activation: str,
         fallback: bool,
+        batches: Batches = "each",
     ) -> Any:
         moves = stride, pads, dilation, groups
         out = (_two_of(_conv2d_fake) if keeps else _conv2d_fake)(x, w, scale, bias, residual, *moves)
@@ -72,7 +76,7 @@ def _convolved(keeps: bool) -> Callable[..., Any]:
             return conv.conv2d(
                 x, w, **_moves(*moves), bias=bias, residual=residual,
                 scales=None if scale is None else {"channel_scale": scale}, out=out, threads=_threads(x),
-                epilogue=epilogue(activation, *has, keeps),
+                batches=batches, epilogue=epilogue(activation, *has, keeps),
             )  # fmt: skip
 
         def theirs() -> Any:
@@ -129,14 +133,22 @@ def _multiplied(keeps: bool) -> Callable[..., Any]:
     """The kernel of a product; keeps: with its sums."""
 
     def computed(
-        a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str, fallback: bool
-    ) -> Any:  # fmt: skip
+        a: Any,
+        b: Any,
+        bias: Any,
+        residual: Any,
+        alpha: float,
+        activation: str,
+        fallback: bool,
+        batches: Batches = "each",
+    ) -> Any:
         out = (matrices(a, b), matrices(a, b)) if keeps else matrices(a, b)
 
         def ours() -> Any:
             after = epilogue(activation, False, bias is not None, residual is not None, keeps)
             return gemm.gemm(
-                a, b, alpha=alpha, epilogue=after, bias=bias, residual=residual, out=out, threads=_threads(a)
+                a, b, alpha=alpha, epilogue=after, bias=bias, residual=residual, out=out,
+                threads=_threads(a), batches=batches,
             )  # fmt: skip
 
         def theirs() -> Any:

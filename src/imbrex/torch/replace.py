@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.function.batches import Batches, expect_batches
 from imbrex.kernel.warm import CompileJob, warmed
 from imbrex.torch.candidate import Candidate, Met, candidates, expect_same, met, tensors_of
 from imbrex.torch.fallback import collected
@@ -42,6 +43,7 @@ def replace(
     example: Any,
     *,
     fallback: bool = True,
+    batches: Batches = "any",
     tune: Effort | None = None,
     jobs: int | None = None,
     measure: bool = True,
@@ -51,19 +53,21 @@ def replace(
     """Swaps layers of a model, in place, for kernels; says which, and of the others why not.
 
     example: the model's input, a tensor, a tuple of arguments or a dict of named ones; shapes of later inputs
-    are compiled when they are first met, in the background with `fallback`.  A model in training mode gets
-    kernels of its gradients, too.  tune: with which effort kernels are tuned first.  jobs: processes that
-    compile.  measure: keep torch's own layers where these are faster.  channels_last: how filters of
-    convolutions are to lie, and with them all images between; None for what is measured to be faster, where
-    the example's results lie as before.  cuda_graph: the model will be captured into a CUDA graph, so that
-    times are those of replays, without the host's part.
+    are compiled when they are first met, in the background with `fallback`.  batches: "any" has kernels of
+    the example's numbers of images and rows, and one of all other numbers, "each" one of each.  A model in
+    training mode gets kernels of its gradients, too.  tune: with which effort kernels are tuned first.  jobs:
+    processes that compile.  measure: keep torch's own layers where these are faster.  channels_last: how
+    filters of convolutions are to lie, and with them all images between; None for what is measured to be
+    faster, where the example's results lie as before.  cuda_graph: the model will be captured into a CUDA
+    graph, so that times are those of replays, without the host's part.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"'model' should be a torch.nn.Module, got {type(model).__name__}")
     is_training: bool = model.training
     if channels_last and is_training:
         raise ValueError("'channels_last' is of a model in eval mode; 'model.to' has a memory_format, too")
-    wishes = _Wishes(fallback, tune, jobs, measure, channels_last, cuda_graph)
+    expect_batches(batches)
+    wishes = _Wishes(fallback, batches, tune, jobs, measure, channels_last, cuda_graph)
     with _evaluated(model):
         found = candidates(model)
         wanted, seen = met(model, example, [one for one in found if one.reason is None], is_training)
@@ -117,6 +121,7 @@ class _Wishes(NamedTuple):
     """What the caller says, as `replace` has it."""
 
     fallback: bool
+    batches: Batches
     tune: Effort | None
     jobs: int | None
     measure: bool
@@ -140,7 +145,7 @@ def _replaced(
     )
 
     def take(form: Form) -> None:
-        _take(model, found, form, wishes.fallback)
+        _take(model, found, form, wishes)
 
     if is_training or not wishes.measure or not any(form.swaps for form in forms):
         take(forms[0])
@@ -184,7 +189,7 @@ def _forms(
     if is_last:
         channels_last(usable)
     for one in usable:
-        _swap(one.module, True)
+        _swap(one.module, Swapped(True, wishes.batches))
     try:
         fused = {} if is_training else _chains(model, usable)
         trials = {one.name: Trial(one, fused.get(one.name, Chain(one.name)), is_training) for one in usable}
@@ -202,19 +207,19 @@ def _forms(
     return [Form(faster, is_last), *([Form(tuple(rows), is_last)] if wishes.measure else [])]
 
 
-def _take(model: Any, found: Sequence[Candidate], form: Form, fallback: bool) -> None:
+def _take(model: Any, found: Sequence[Candidate], form: Form, wishes: _Wishes) -> None:
     """Gives the model this form."""
     restore(model)
     if form.is_last:
         channels_last([one for one in found if one.reason is None])
     for one, row in zip(found, form.rows, strict=True):
         if row.reason is None:
-            _swap(one.module, fallback)
+            _swap(one.module, Swapped(wishes.fallback, wishes.batches))
     _fuse(model)
 
 
-def _swap(module: Any, fallback: bool) -> None:
-    module.imbrex_swapped = Swapped(fallback)
+def _swap(module: Any, swapped: Swapped) -> None:
+    module.imbrex_swapped = swapped
     module.__class__ = LAYERS[type(module)]
 
 

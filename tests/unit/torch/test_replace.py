@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import io
-import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -346,20 +345,27 @@ def test_what_cannot_be_compiled_is_told_once(monkeypatch: pytest.MonkeyPatch) -
     assert len(told) == 1 and "the compiler is ill; torch's own op answers instead" in told[0]
 
 
-def test_the_tenth_shape_is_told_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("batches", ["each", "any"])
+def test_the_tenth_shape_is_told_of_once(batches: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of shapes that have kernels of their own: with "any" those of other sizes of images alone."""
     from imbrex.torch import fallback
 
     monkeypatch.setattr(layers, "_told", False)
     monkeypatch.setattr(fallback, "compiled", lambda order: 0.0)
-    model = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 3)).eval()
-    replaced(model, torch.randn(1, 4))
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    model = nn.Sequential(nn.Conv2d(3, 2, 1), nn.Linear(4, 3), nn.Linear(3, 3)).eval()
+    replaced(model, torch.randn(1, 3, 4, 4), batches=batches)
+    told: list[str] = []
+    monkeypatch.setattr(layers.warnings, "warn", lambda text, **words: told.append(text))
+    with torch.no_grad():
         for rows in range(1, 15):
-            model(torch.randn(rows, 4))
-        ours.wait()
-    texts = [str(one.message) for one in told if "has met 10 shapes" in str(one.message)]
-    assert len(texts) == 1 and "the last one (10, 4)" in texts[0]
+            model(torch.randn(rows, 3, 4, 4))
+        texts = [text for text in told if "has met 10 shapes" in text]
+        assert len(texts) == (batches == "each") and all("the last one (10, 3, 4, 4)" in t for t in texts)
+        for rows in range(5, 15):
+            model(torch.randn(2, 3, rows, 4))
+    ours.wait()
+    texts = [text for text in told if "has met 10 shapes" in text]
+    assert len(texts) == 1 and ("(2, 3, 13, 4)" in texts[0]) == (batches == "any")
 
 
 def test_a_norm_is_folded_once_and_again_when_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:

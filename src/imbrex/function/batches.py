@@ -1,0 +1,126 @@
+"""Batches: the kernel of a call, its own or one that serves every number of images or of rows.
+
+    each   one kernel for each number
+    any    one for the first number that is met, and one for all others, which every call tells its number
+
+Law: a kernel that is built is taken before any other is made, that of the very number first; where a problem
+cannot leave the number open, each number has its own, and the reason is told once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final, Literal, TypeAlias, get_args
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.function.call_target import CallTarget
+from imbrex.kernel import Kernel, Target, compile
+from imbrex.kernel.make import OFFERED, NotBuilt, Offered
+from imbrex.problem import Conv2d, Problem, problem_text
+from imbrex.problem.run_time import MOST_IMAGES, MOST_ROWS
+from imbrex.run.cpu import thread_count
+
+__all__ = ["Batches", "expect_batches", "kernel_of", "open_problem", "refuse"]
+
+Batches: TypeAlias = Literal["each", "any"]
+
+
+@dataclass
+class _Family:
+    """Problems that differ in the number alone.  own: numbers that have a kernel of their own.  refused: why
+    the number cannot be left open.
+    """
+
+    own: set[int] = field(default_factory=set[int])
+    refused: str | None = None
+
+
+_Key: TypeAlias = tuple[Problem, Target, int]
+_families: Final[dict[_Key, _Family]] = {}
+_told: Final[set[str]] = set()
+
+
+def expect_batches(value: object) -> None:
+    """ValueError for what is no word of `Batches`."""
+    if value not in get_args(Batches):
+        raise ValueError(f"'batches' should be 'each' or 'any', got {value!r}")
+
+
+def open_problem(problem: Problem) -> Problem | None:
+    """The problem with any number of images, or of rows; None where they cannot be left open, or are more."""
+    try:
+        if isinstance(problem, Conv2d):
+            return replace(problem, n=MOST_IMAGES, least_n=1) if problem.n <= MOST_IMAGES else None
+        return replace(problem, m=MOST_ROWS, least_m=1) if problem.m <= MOST_ROWS else None
+    except Diagnostic:
+        return None
+
+
+def kernel_of(
+    problem: Problem, where: CallTarget, batches: Batches = "each", algorithm: str | None = None
+) -> Kernel:
+    """The kernel of a call: `compile`'s, or with "any" one that other numbers have, too."""
+    expect_batches(batches)
+    make = partial(compile, target=where.target, threads=where.threads, algorithm=algorithm)
+    opened = open_problem(problem) if batches == "any" else None
+    if opened is None:
+        return make(problem)
+    family = _families.setdefault((opened, where.target, thread_count(where.threads)), _Family())
+    number = problem.n if isinstance(problem, Conv2d) else problem.m
+    if OFFERED.get() == "none":  # what an example has is worth its own kernel
+        family.own.add(number)
+    if family.refused is not None or OFFERED.get() == "none":
+        return make(problem)
+    with _offered("built"):
+        for one in (problem, opened):
+            try:
+                found = make(one)
+            except NotBuilt:
+                continue
+            return found if one is problem else found.at(number)
+    if not family.own or number in family.own:
+        family.own.add(number)
+        return make(problem)
+    _tell_once("any", _announced(opened, number, family))
+    try:
+        return make(opened).at(number)
+    except Diagnostic as error:
+        refuse(opened, where.target, thread_count(where.threads), error.message)
+        return make(problem)
+
+
+def refuse(opened: Problem, target: Target, threads: int, reason: str) -> None:
+    """Gives every number its own kernel from now on, and tells the reason."""
+    _families.setdefault((opened, target, threads), _Family()).refused = reason
+    text = f"{problem_text(opened)}: {reason}; each number has a kernel of its own"
+    _tell_once(text, text)
+
+
+def _announced(opened: Problem, number: int, family: _Family) -> str:
+    size = opened.run_time
+    assert size is not None, opened
+    of = "images" if isinstance(opened, Conv2d) else "rows"
+    first = ", ".join(map(str, sorted(family.own)))
+    return (
+        f"{number} {of} after {first}: one kernel of {size.least} to {size.most} {of} is compiled, for all "
+        f"further numbers, here and wherever they change, as 'batches' says ({problem_text(opened)})"
+    )
+
+
+def _tell_once(key: str, text: str) -> None:
+    if key not in _told:
+        _told.add(key)
+        warnings.warn(text, stacklevel=2)
+
+
+@contextmanager
+def _offered(which: Offered) -> Generator[None]:
+    token = OFFERED.set(which)
+    try:
+        yield
+    finally:
+        OFFERED.reset(token)

@@ -1,0 +1,123 @@
+"""Which kernel serves a call whose number of images, or of rows, changes: built ones first, then that of the
+first number, then one for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import imbrex
+from imbrex.diagnostic import Diagnostic
+from imbrex.function import batches
+from imbrex.function.call_target import call_target
+from imbrex.kernel.make import OFFERED, NotBuilt
+from imbrex.problem import Conv2d, Gemm, Problem
+
+HERE = call_target(None, False, 2)
+
+
+@dataclass(frozen=True)
+class Named:
+    """In place of a kernel."""
+
+    problem: Problem
+    number: int | None = None
+
+    def at(self, number: int) -> Named:
+        return Named(self.problem, number)
+
+
+class Compiler:
+    """In place of `compile`.  broken: open problems have no kernel."""
+
+    def __init__(self, broken: bool = False) -> None:
+        self.built: list[Problem] = []
+        self.broken = broken
+
+    def __call__(self, problem: Problem, **words: Any) -> Named:
+        if problem not in self.built or OFFERED.get() == "none":
+            if OFFERED.get() != "all":
+                raise NotBuilt.__new__(NotBuilt)
+            if self.broken and problem.run_time is not None:
+                raise Diagnostic("it counts tiles")
+            self.built.append(problem)
+        return Named(problem)
+
+
+def images(number: int, **more: Any) -> Conv2d:
+    return Conv2d("forward", number, 8, 6, 6, 4, 3, 3, pad_h=(1, 1), pad_w=(1, 1), **more)
+
+
+@pytest.fixture
+def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
+    made = Compiler()
+    monkeypatch.setattr(batches, "compile", made)
+    monkeypatch.setattr(batches, "_families", {})
+    monkeypatch.setattr(batches, "_told", set())
+    return made
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    texts: list[str] = []
+    monkeypatch.setattr(batches.warnings, "warn", lambda text, **words: texts.append(text))
+    return texts
+
+
+@pytest.mark.parametrize("make", [images, lambda number: Gemm(number, 24, 32, transpose_b=True)])
+def test_the_second_number_has_a_kernel_for_all(make: Any, compiler: Compiler, told: list[str]) -> None:
+    found = [batches.kernel_of(make(number), HERE, "any") for number in (4, 7, 4, 2, 7)]
+    opened = batches.open_problem(make(1))
+    assert found == [Named(make(4)), Named(opened, 7), Named(make(4)), Named(opened, 2), Named(opened, 7)]
+    assert compiler.built == [make(4), opened] and len(told) == 1
+    assert told[0].startswith(f"7 {'images' if make is images else 'rows'} after 4: one kernel of 1 to ")
+    assert batches.kernel_of(make(9), HERE) == Named(make(9))  # "each", and from now on it is there
+    assert batches.kernel_of(make(9), HERE, "any") == Named(make(9))
+
+
+def test_examples_have_their_own(compiler: Compiler, told: list[str]) -> None:
+    token = OFFERED.set("none")
+    for number in (2, 5):
+        with pytest.raises(NotBuilt):
+            batches.kernel_of(images(number), HERE, "any")
+    OFFERED.reset(token)
+    assert [batches.kernel_of(images(number), HERE, "any").problem.run_time for number in (2, 5)] == [
+        None
+    ] * 2
+    assert batches.kernel_of(images(3), HERE, "any").problem.run_time is not None
+    assert told[0].startswith("3 images after 2, 5: ")
+
+
+def test_what_cannot_be_open_is_told_once(compiler: Compiler, told: list[str]) -> None:
+    compiler.broken = True
+    for number in (1, 2, 3):
+        assert batches.kernel_of(images(number), HERE, "any") == Named(images(number))
+    assert len(told) == 2 and told[1].endswith("it counts tiles; each number has a kernel of its own")
+    assert len(compiler.built) == 3
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        images(2000),
+        images(3, input_layout=("c", "n", "hi", "wi")),
+        Conv2d("backward_data", 2, 8, 6, 6, 4, 3, 3),
+        Gemm(4, 5, 6, transpose_a=True),
+        Gemm(4, 5, 6, batch=2),
+        Gemm(1 << 17, 5, 6),
+    ],
+)
+def test_each_number_where_no_address_may_depend_on_it(problem: Problem, compiler: Compiler) -> None:
+    assert batches.open_problem(problem) is None
+    assert batches.kernel_of(problem, HERE, "any") == Named(problem)
+
+
+def test_words() -> None:
+    import numpy as np
+
+    ones = np.ones((2, 2), np.float32)
+    with pytest.raises(ValueError, match="'batches' should be 'each' or 'any', got 'all'"):
+        imbrex.gemm(ones, ones, batches="all")  # type: ignore[arg-type]
