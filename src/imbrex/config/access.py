@@ -6,6 +6,7 @@ before them, if any, is gemmG.  Its lower buffer is compact and row-major.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -28,38 +29,47 @@ def context_of(view: GemmView, dtype: DType) -> GemmContext:
     return GemmContext(view.m, view.n, view.k, dtype, view.g, a, b, c, view.phases)
 
 
+@lru_cache(maxsize=4096)
 def access_of(view: Map, dtype: DType) -> Access:
-    """Vector widths (exact), steps and runs (from the first coordinates of each dim) of one matrix."""
+    """Vector widths (exact), steps and runs (from the first coordinates of each dim) of one matrix.
+
+    Algorithms and types of a choice see the same matrices, so that half of all questions come twice.
+    """
     widest = max(1, VECTOR_BYTES // dtype.bytes)
     first, second = len(view.upper) - 2, len(view.upper) - 1
     widths = [vector_width(view, view.upper[i].name, widest) for i in (first, second)]
-    (step0, run0), (step1, run1) = _steps(view, first), _steps(view, second)
-    along = _differences(view, second)
+    across, along = (_differences(view, i) for i in (first, second))
+    (step0, run0), (step1, run1) = (
+        _steps(apart, view.upper[i].size) for apart, i in ((across, first), (along, second))
+    )
     is_packed = widths[0] > 1 and 2 * np.count_nonzero(along == widths[0]) > along.size
     steps = (step0, step1)
-    return Access((widths[0], widths[1]), (run0, run1), steps, bool(is_packed), _elements(view))
+    return Access(
+        (widths[0], widths[1]), (run0, run1), steps, bool(is_packed), _elements(view, across, along)
+    )
 
 
-def _elements(view: Map) -> int:
+def _elements(view: Map, *apart: npt.NDArray[np.int64]) -> int:
     """Elements of the array; of one with gaps, whose places are one dim, in whole rows."""
     count = prod(d.size for d in view.lower)
     if len(view.lower) > 1:
         return count
-    apart = [_differences(view, len(view.upper) - i) for i in (1, 2)]
     row = max((int(abs(d).max()) for d in apart if d.size), default=1)
     return -(-count // row) * row
 
 
-def _steps(view: Map, position: int) -> tuple[int, float]:
-    """The step between most neighbours, 1, 2 or else 0, and the mean length of its stretches."""
-    apart = _differences(view, position)
+def _steps(apart: npt.NDArray[np.int64], size: int) -> tuple[int, float]:
+    """The step between most neighbours, 1, 2 or else 0, and the mean length of its stretches.
+
+    size: of the dimension along which they lie so far apart.
+    """
     length = apart.size + 1
     kept = {step: int(np.count_nonzero(apart == step)) for step in (1, 2)}
     step = max(kept, key=lambda s: kept[s])
     if length > 1 and kept[step] == 0:
         return 0, 1.0
     ends = np.flatnonzero(apart != step) + 1
-    if ends.size and length < view.upper[position].size:
+    if ends.size and length < size:
         return step, float(ends[-1]) / ends.size
     return step, length / (length - kept[step])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import TypeAlias, cast
 
@@ -51,6 +52,12 @@ def space_of(source: Buffer) -> int:
 
 def memref(element: Attribute, sizes: Iterable[Size], space: int = 0) -> MemRefType:
     """The memref of these sizes in memory space 0 (global), 3 (LDS) or 5 (private)."""
+    return _memref(element, tuple(sizes), space)
+
+
+@lru_cache(maxsize=4096)
+def _memref(element: Attribute, sizes: Shape, space: int) -> MemRefType:
+    """Types are values, and a lowering asks for the same few hundreds of times."""
     shape = [DYNAMIC_INDEX if s is None else s for s in sizes]
     return (
         MemRefType(element, shape)
