@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +26,19 @@ Coordinate: TypeAlias = "int | npt.NDArray[np.int64]"
 Coordinates: TypeAlias = "tuple[Array, ...]"
 """Place of each element, behind its row where work items have rows of their own."""
 
+
+class Places(NamedTuple):
+    """Where elements lie, which of them exist, and whether all do."""
+
+    at: Coordinates
+    valid: Array
+    is_whole: bool
+
+
 MOST_PLACES: Final = 2048
-_PLACES: Final[dict[tuple[Any, ...], tuple[Map | None, Coordinates, Array]]] = {}
-"""Places by what decides them, since a loop asks for the same ones at each turn.  A map is kept, so that its
-number is no other one's.
+_PLACES: Final[dict[tuple[Any, ...], Places]] = {}
+"""Places by what decides them, since a loop asks for the same ones at each turn, and so do other levels of a
+module.
 """
 
 
@@ -59,7 +69,7 @@ class View:
     def seen_through(self, map: Map, shape: Sequence[int]) -> View:
         """The same elements under one more map."""
         finish = self.finish and self.finish.seen_through(map, shape)
-        seen = map if self.map is None else map.then(self.map)
+        seen = map if self.map is None else _chained(map, self.map)
         return replace(self, map=seen, shape=tuple(shape), finish=finish)
 
     def part(self, offset: int, dtype: DType, shape: Sequence[int]) -> View:
@@ -96,10 +106,12 @@ class View:
             values = self.data[..., run.start : run.stop].reshape(run.shape).copy()
             marks = np.ones((), np.bool_) if self.known is None else self.known[..., run.marks]
             return values, marks.reshape(run.shape) if marks.ndim else marks
-        at, valid = self._places(index, offset, shape, "reads")
+        at, valid, is_whole = self._places(index, offset, shape, "reads")
         if self.ledger is not None:
             self.ledger.load(*self._touched(index, at[-1], valid))
-        values = np.where(valid, self.data[at], np.zeros((), self.data.dtype))
+        values = self.data[at]
+        if not is_whole:
+            values[~valid] = 0
         if self.known is None:
             return values, np.ones((), np.bool_)
         return values, self.known[(*at[:-1], at[-1] * self.dtype.bytes)] | ~valid
@@ -124,12 +136,14 @@ class View:
         if run is not None and (self.known is not None or written is np.True_):
             self._store_run(run, values, add, written)
             return
-        at, valid = self._places(index, offset, shape, "writes")
+        at, valid, is_whole = self._places(index, offset, shape, "writes")
         if self.ledger is not None:
             self.ledger.store(*self._touched(index, at[-1], valid))
-        spread = np.broadcast_arrays(values, valid, written, *at)
-        chosen = tuple(a[spread[1]] for a in spread[3:])
-        new, marks = spread[0][spread[1]].astype(self.data.dtype), spread[2][spread[1]]
+        spread = np.broadcast_arrays(values, written, valid, *at)
+        new, marks, *chosen = (
+            a.reshape(-1) if is_whole else a[spread[2]] for a in (*spread[:2], *spread[3:])
+        )
+        chosen, new = tuple(chosen), new.astype(self.data.dtype)
         if self.known is not None:
             size = self.dtype.bytes
             self.known.reshape(*self.known.shape[:-1], -1, size)[chosen] = marks[..., None]
@@ -177,16 +191,17 @@ class View:
 
     def _places(
         self, index: Sequence[Coordinate], offset: int, shape: Sequence[int] | None, does: str
-    ) -> tuple[Coordinates, Array]:
-        """Where the elements lie, work items first, and which of them exist."""
+    ) -> Places:
+        """Where the elements lie, work items first."""
         asked = tuple(i.tobytes() if isinstance(i, np.ndarray) else i for i in index)
         taken = None if shape is None else tuple(shape)
-        key = (id(self.map), self.shape, self.items, asked, offset, taken, self.data.shape[-1], does)
+        key = (self.map, self.shape, self.items, asked, offset, taken, self.data.shape[-1], does)
         if key not in _PLACES:
             if len(_PLACES) == MOST_PLACES:
                 _PLACES.clear()
-            _PLACES[key] = self.map, *self._placed(index, offset, taken, does)
-        return _PLACES[key][1:]
+            at, valid = self._placed(index, offset, taken, does)
+            _PLACES[key] = Places(at, valid, bool(valid.all()))
+        return _PLACES[key]
 
     def _placed(
         self, index: Sequence[Coordinate], offset: int, shape: tuple[int, ...] | None, does: str
@@ -268,6 +283,12 @@ class Finish:
         if (before := self.epilogue.before) is not None:
             self.arrays[-1].store(made(before), index, written=written)
         return made(self.epilogue)
+
+
+@lru_cache(maxsize=4096)
+def _chained(above: Map, below: Map) -> Map:
+    """One chain of two that meet again and again; what it knows of itself stays with it."""
+    return above.then(below)
 
 
 def private(dtype: DType, shape: Sequence[int], items: int) -> View:
