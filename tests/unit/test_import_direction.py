@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path, PurePosixPath
 
@@ -50,10 +51,15 @@ def _sources() -> dict[PurePosixPath, str]:
     return {PurePosixPath(p.relative_to(PACKAGE).as_posix()): p.read_text(encoding="utf-8") for p in files}
 
 
-def _imports(path: PurePosixPath, tree: ast.AST) -> Iterator[tuple[int, str]]:
+@cache
+def _imports(path: PurePosixPath, text: str) -> Sequence[tuple[int, str]]:
     """(line, dotted name) of all that a file of the package imports, wherever in the file; relative names
     made full.
     """
+    return tuple(_imported(path, ast.parse(text)))
+
+
+def _imported(path: PurePosixPath, tree: ast.AST) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
@@ -81,7 +87,7 @@ def direction_faults(sources: Sources) -> list[str]:
             faults.append(f"{path}: '{unit}' has no place in ORDER")
             continue
         earlier = NARROWER.get(unit, set(ORDER[: ORDER.index(unit)])) | {unit}
-        for line, name in _imports(path, ast.parse(text)):
+        for line, name in _imports(path, text):
             top, _, rest = name.partition(".")
             if top == "imbrex":
                 target = rest.partition(".")[0]
@@ -125,7 +131,7 @@ def circle(sources: Sources) -> list[str]:
     homes = {"/".join(path.with_suffix("").parts).removesuffix("/__init__"): path for path in sources}
     imported: dict[str, set[str]] = {}
     for module, path in homes.items():
-        names = (name for _, name in _imports(path, ast.parse(sources[path])))
+        names = (name for _, name in _imports(path, sources[path]))
         places = (name.removeprefix("imbrex.").replace(".", "/") for name in names)
         found = {p if p in homes else p.rpartition("/")[0] for p in places} & set(homes)
         imported[module] = found - {module} - TOGETHER.get(module, set())
