@@ -44,12 +44,13 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> It
 def effort() -> Iterator[None]:
     """Kernels of CPUs, and Hopper's that a CPU runs, are compiled unoptimised: in a quarter of the time.
 
-    For where tests say what is computed, and not how well.  A module that compiles as for users has a fixture
-    of this name, and IMBREX_TESTS=all compiles everything so.
+    For where tests say what is computed, and not how well; also in Python processes that tests start.  A
+    module that compiles as for users has a fixture of this name, and IMBREX_TESTS=all compiles everything so.
     """
     with pytest.MonkeyPatch.context() as patch:
         if os.environ.get("IMBREX_TESTS") != "all":
             _without_optimisation(patch)
+            patch.setenv("PYTHONPATH", str(Path(__file__).with_name("effort")), prepend=os.pathsep)
         yield
 
 
