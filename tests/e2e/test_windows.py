@@ -1,4 +1,4 @@
-"""Depthwise convolutions by vectors of channels and of pixels: right at every edge and in any type."""
+"""Convolutions of few channels a group by vectors of channels and of pixels: at every edge, in any type."""
 
 from __future__ import annotations
 
@@ -20,14 +20,22 @@ EDGES = (
 )
 
 
+GROUPS = (
+    ("-c 20 -H 13 -W 35 -k 20 -g 5 -y 3 -x 5 -p 0 -q 2 -u 2 -v 1", 1, "conv"),
+    ("-c 12 -H 9 -W 17 -k 24 -g 4 -y 3 -x 3 -p 1 -q 1 -l 2 -j 2", 1, "conv"),
+    ("-c 72 -H 7 -W 9 -k 72 -g 3 -y 3 -x 3 -p 1 -q 1 -u 1 -v 2", 1, "convint8"),
+    ("-c 12 -H 9 -W 11 -k 24 -g 4 -y 3 -x 3 -p 1 -q 1", 2, "convbfp16"),
+)
+"""Some groups to a vector, one that is half empty, types that no instruction turns, gradients."""
+
+
 def line(edge: str, direction: int = 1, more: str = "", verb: str = "conv") -> str:
     return f"{verb} -n 2 {edge} -F {direction}{more}"
 
 
 def right(text: str, **given: object) -> None:
     (problem,) = parse_problem(text)
-    kernel = compile(problem, threads=2, **given)  # type: ignore[arg-type]
-    assert kernel.algorithm == "window_vectors"
+    kernel = compile(problem, threads=2, algorithm="window_vectors", **given)  # type: ignore[arg-type]
     assert str(kernel.check()).startswith("right")
 
 
@@ -35,6 +43,12 @@ def right(text: str, **given: object) -> None:
 @pytest.mark.parametrize("edge", EDGES)
 def test_edges_strides_and_dilations(edge: str, more: str) -> None:
     right(line(edge, more=more))
+
+
+@pytest.mark.parametrize("more", ["", LAST], ids=["pixels", "channels"])
+@pytest.mark.parametrize(("edge", "direction", "verb"), GROUPS)
+def test_several_channels_a_group(edge: str, direction: int, verb: str, more: str) -> None:
+    right(line(edge, direction, more, verb))
 
 
 @pytest.mark.parametrize("more", ["", LAST], ids=["pixels", "channels"])
@@ -50,13 +64,13 @@ def test_narrow_types_are_widened(verb: str) -> None:
 @pytest.mark.parametrize("target", ["avx2", "generic"])
 def test_narrower_registers(target: str) -> None:
     right(line(EDGES[0]), target=target)
+    right(line(GROUPS[0][0], more=LAST), target=target)
 
 
 @pytest.mark.parametrize("more", ["", LAST], ids=["pixels", "channels"])
 def test_epilogues(more: str) -> None:
-    (problem,) = parse_problem(line(EDGES[0], more=more))
-    kernel = compile(replace(problem, epilogue="relu(x + bias + residual)"))
-    assert kernel.algorithm == "window_vectors"
+    (problem,) = parse_problem(line(GROUPS[0][0] if more else EDGES[0], more=more))
+    kernel = compile(replace(problem, epilogue="relu(x + bias + residual)"), algorithm="window_vectors")
     assert str(kernel.check()).startswith("right")
 
 

@@ -1,9 +1,9 @@
-// Depthwise convolutions of a CPU: an operation on views that say strides, dilations and pads.
+// Convolutions of groups of few channels on a CPU: an operation on views that say strides, dilations and pads.
 // RUN: imbrex-opt %s -p window-vectors{strips=1,7,3,1,1} | filecheck %s
 
 // CHECK-LABEL: func.func @pixels
 // CHECK:       miopen.launch
-// CHECK:         miopen.threadwise_windows(%filter_workgroup_workitem_y_x_slot[
+// CHECK:         miopen.threadwise_windows(%filter_workgroup_workitem_y_x_depth_slot[
 // CHECK-NOT:   miopen.conv2d
 func.func @pixels(%filter: memref<5x1x1x3x3xf32>, %input: memref<1x5x1x6x7xf32>, %output: memref<1x5x1x3x7xf32>) {
   miopen.conv2d(%filter, %input, %output) {
@@ -15,8 +15,8 @@ func.func @pixels(%filter: memref<5x1x1x3x3xf32>, %input: memref<1x5x1x6x7xf32>,
 
 // CHECK-LABEL: func.func @plain
 // CHECK:       miopen.threadwise_windows(%filter, %window, %sums)
-func.func @plain(%filter: memref<3x2x4xf32>, %window: memref<2x3x5x2x4xf32>, %sums: memref<2x5x4xf32>) {
+func.func @plain(%filter: memref<3x2x7x4xf32>, %window: memref<2x3x5x2x7x4xf32>, %sums: memref<2x5x4xf32>) {
   miopen.threadwise_windows(%filter, %window, %sums)
-      : memref<3x2x4xf32>, memref<2x3x5x2x4xf32>, memref<2x5x4xf32>
+      : memref<3x2x7x4xf32>, memref<2x3x5x2x7x4xf32>, memref<2x5x4xf32>
   func.return
 }

@@ -60,6 +60,26 @@ class Shape:
         return self.direction == "backward_data"
 
     @property
+    def filters(self) -> int:
+        """Channels of a group that are written."""
+        return dict(self.conv.filter)["c" if self.is_back else "k"]
+
+    @property
+    def depth(self) -> int:
+        """Channels of a group that are read."""
+        return dict(self.conv.filter)["k" if self.is_back else "c"]
+
+    @property
+    def channels(self) -> int:
+        """Channels that are written, of all groups."""
+        return self.filters * dict(self.conv.filter)["g"]
+
+    @property
+    def is_channels_last(self) -> bool:
+        """Does memory run along the channels that are read?"""
+        return fastest(self.read) in ("g", "c", "k")
+
+    @property
     def read(self) -> tuple[Dim, ...]:
         """The array of windows."""
         return self.conv.output if self.is_back else self.conv.input
@@ -100,6 +120,8 @@ def strips_of(shape: Shape, box: Box | None = None) -> Strips:
     made = Strips(
         height, width, sizes["n"], sizes["g"], box.slots, box.lanes, images, vector, WORKITEMS[0], turns
     )
+    if not is_sum:
+        made = replace(made, filters=shape.filters, depth=shape.depth)
     total = prod(made.numbering.sizes.values())
     return made if is_sum else replace(made, workitems=_dividing(total))
 

@@ -1,6 +1,7 @@
 """The strips of a depthwise convolution on any machine, and what windows cost as vectors of a CPU.
 
-cycles = vectors fetched into rings * copy + vectors of sums * (taps / fma_per_cycle + store)
+cycles = vectors fetched into rings * copy + vectors of sums * (taps * depth / fma_per_cycle + store)
+         + taps that are brought into a workgroup's order
 """
 
 from __future__ import annotations
@@ -9,41 +10,65 @@ from math import prod
 
 from imbrex.chip import CpuMachine, Machine
 from imbrex.config.cpu.team import team
-from imbrex.config.strips import Box, Shape, box_of, fastest, strips_of, strips_that_serve
+from imbrex.config.strips import Box, Shape, box_of, strips_of, strips_that_serve
 
-__all__ = ["chosen_box", "served_boxes", "window_cycles"]
+__all__ = ["chosen_box", "served_boxes", "window_cycles", "window_team"]
 
 PARTS = (1, 2, 4, 8)
-"""Parts of the rows, each of a workgroup's own."""
+"""Parts of the rows, each of a workgroup's own; of the columns, where a group has several channels."""
 VECTORS = (1, 2, 4)
 """Vectors of channels of a workgroup."""
 RING = 0.75
 """Share of L1 that the rows of a ring may take; more wherever a single vector's do."""
+SPREAD = 0.75
+"""What one more vector costs, of `copy`, whose lanes are one channel of each group."""
+TURNED = 8
+"""Least lanes of a vector that an instruction turns."""
+PLANE = 2.5
+"""What a vector of pixels costs, for each `copy` and stride, where several channels of a group are read."""
+HELD = 8.0
+"""Cycles of a vector of taps, of lanes whose taps lie in order; of others they are gathered."""
 
 
 def chosen_box(shape: Shape, machine: Machine) -> Box:
     """What is chosen where nobody says it."""
     if not isinstance(machine, CpuMachine):
         return box_of(shape, machine)
+    return min(served_boxes(shape, machine), key=lambda box: window_team(shape, box, machine))
 
-    def ends(box: Box) -> float:
-        return team(
-            window_cycles(shape, box, machine), _workgroups(shape, box), machine.threads, machine
-        ).cycles
 
-    return min(served_boxes(shape, machine), key=ends)
+def window_team(shape: Shape, box: Box, machine: CpuMachine) -> float:
+    """Cycles of the busiest thread."""
+    alone = window_cycles(shape, box, machine)
+    return team(alone, _workgroups(shape, box), machine.threads, machine).cycles
 
 
 def served_boxes(shape: Shape, machine: Machine) -> tuple[Box, ...]:
     """The boxes that suit memory and registers."""
     if not isinstance(machine, CpuMachine):
         return strips_that_serve(shape)
-    (rows, columns), groups = shape.written_size, dict(shape.conv.filter)["g"]
-    lanes, is_last = machine.lanes(4), fastest(shape.read) == "g"
-    slots = {min(lanes * v, groups) for v in VECTORS} if is_last else {1}
-    fit = [s for s in sorted(slots) if _ring_bytes(shape, s) <= RING * machine.l1_bytes]
+    rows, columns = shape.written_size
+    slots = _slots(shape, machine.lanes(4)) if shape.is_channels_last else {1}
     heights = sorted({-(-rows // part) for part in PARTS}, reverse=True)
-    return tuple(Box(s, columns, r) for s in fit or [min(slots)] for r in heights)
+    widths = sorted({-(-columns // part) for part in PARTS}, reverse=True) if _is_deep(shape) else [columns]
+    boxes = [Box(s, w, r) for w in widths for s in sorted(slots) for r in heights]
+    held = {box: _ring_bytes(shape, box, machine.lanes(4)) for box in boxes}
+    most = max(RING * machine.l1_bytes, min(held.values()))
+    return tuple(box for box in boxes if held[box] <= most)
+
+
+def _slots(shape: Shape, lanes: int) -> set[int]:
+    """Channels of a workgroup: whole vectors of whole groups, or of wide ones parts of one or all of it."""
+    filters, channels = shape.filters, shape.channels
+    if filters == 1:
+        return {min(lanes * v, channels) for v in VECTORS}
+    if filters < lanes:
+        return {min(lanes // filters * filters * v, channels) for v in VECTORS}
+    return {filters} | {lanes * v for v in VECTORS if filters % (lanes * v) == 0}
+
+
+def _is_deep(shape: Shape) -> bool:
+    return shape.filters * shape.depth > 1 and shape.is_channels_last
 
 
 def window_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
@@ -53,25 +78,49 @@ def window_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
     by_row, by_column = (1, 1) if shape.is_back else conv.strides
     read = (rows - 1) * by_row + (conv.height.window - 1) * conv.height.dilation + 1
     across = (columns - 1) * by_column + (conv.width.window - 1) * conv.width.dilation + 1
-    is_last = fastest(shape.read) == "g"
-    vectors = -(-box.slots // lanes)
-    fetched = read * (across * vectors if is_last else -(-across // lanes))
-    sums = rows * (columns * vectors if is_last else -(-columns // lanes))
-    taps = conv.height.window * conv.width.window
+    vectors, depth = -(-box.slots // lanes), shape.depth
+    taps = conv.height.window * conv.width.window * depth
+    is_turned = not shape.is_back and shape.conv.filter[-1].name == "c"
+    hold = taps * prices.coordinate
+    if _is_deep(shape):
+        hold = taps * vectors * (HELD if is_turned else prices.coordinate)
+    if shape.is_channels_last:
+        fetched = read * across * _fetched(shape, box, vectors, lanes)
+        sums = rows * columns * vectors
+    else:
+        fetched = read * -(-across // lanes) * depth * (1 if depth == 1 else PLANE * by_column)
+        sums = rows * -(-columns // lanes)
     each = fetched * prices.copy + sums * (taps / machine.fma_per_cycle + prices.store_in_place)
-    return _workgroups(shape, box) * (each + prices.coordinate * taps)
+    return _workgroups(shape, box) * (each + hold)
+
+
+def _fetched(shape: Shape, box: Box, vectors: int, lanes: int) -> float:
+    """Vectors of a pixel that go into the ring."""
+    if not _is_deep(shape):
+        return vectors
+    if shape.filters >= box.slots:
+        return -(-shape.depth // lanes)
+    return vectors * (1 if _is_turned(shape, lanes) else 1 + SPREAD * (shape.depth - 1))
+
+
+def _is_turned(shape: Shape, lanes: int) -> bool:
+    """Is a vector of all that neighbouring groups read turned in its register for each channel of a group?"""
+    return lanes >= TURNED and lanes % shape.filters == 0 and lanes // shape.filters * shape.depth <= lanes
 
 
 def _workgroups(shape: Shape, box: Box) -> int:
     return prod(strips_of(shape, box).numbering.sizes.values())
 
 
-def _ring_bytes(shape: Shape, slots: int) -> int:
+def _ring_bytes(shape: Shape, box: Box, lanes: int) -> int:
     """Bytes of the rows of a window, of so many channels, as wide as sums are."""
-    height = shape.conv.height
-    return (
-        ((height.window - 1) * height.dilation + 1)
-        * (shape.read_size[1] + shape.conv.width.window)
-        * slots
-        * 4
-    )
+    height, width = shape.conv.height, shape.conv.width
+    if not _is_deep(shape):
+        across, each = shape.read_size[1] + width.window, box.slots
+    else:
+        stride = 1 if shape.is_back else width.stride
+        across = (box.columns - 1) * stride + (width.window - 1) * width.dilation + 1
+        each = box.slots * (1 if _is_turned(shape, lanes) else shape.depth)
+        if shape.filters >= box.slots:
+            each = shape.depth
+    return ((height.window - 1) * height.dilation + 1) * across * each * 4

@@ -243,13 +243,14 @@ class Product:
 
 @dataclass(frozen=True)
 class Grid:
-    """Elements (row, column, lane) of an array, evenly apart: at base + each times its step.
+    """Elements (row, column, lane) of an array, or (row, column, lane, d), evenly apart: at base + each times
+    its step.
 
-    begins, ends: of each axis the elements that exist.
+    begins, ends: of each axis but d the elements that exist.
     """
 
     base: Ref
-    steps: tuple[int, int, int]
+    steps: tuple[int, ...]
     begins: tuple[Lin, Lin, Lin]
     ends: tuple[Lin, Lin, Lin]
 
@@ -270,12 +271,12 @@ class Sliding:
 
 @dataclass(frozen=True)
 class Windows:
-    """A workgroup's part of a depthwise convolution: for each row, column and lane
-    c[row][column][lane] = sum over y, x of filter[y][x][lane] * window[row of y][column of x][lane],
-    where the row of y is row * stride + y * dilation.
+    """A workgroup's part of a convolution of groups of few channels: for each row, column and lane
+    c[row][column][lane] = sum over y, x, d of filter[y][x][d][lane] * window[row of y][column of x][d][group]
+    where the row of y is row * stride + y * dilation, and the group of a lane is lane // shared.
 
-    lanes: channels, along which vectors run; of a single one they run along columns.  sums: rows and lanes as
-    `finish` knows them.
+    lanes: channels, along which vectors run; of a single one they run along columns.  depth: channels of a
+    group that are read.  sums: rows and lanes as `finish` knows them.
     """
 
     filter: Grid
@@ -284,6 +285,8 @@ class Windows:
     height: Sliding
     width: Sliding
     lanes: int
+    depth: int
+    shared: int
     sums: Window
     finish: Finishing | None = None
 

@@ -1,7 +1,7 @@
-"""Windows of a depthwise convolution as grids: what a map says of rows, columns, taps and lanes, each apart.
+"""Windows of few channels as grids: what a map says of rows, columns, taps, depth and lanes, each apart.
 
-An index is a part of the workgroup's own plus a multiple of each of the five; a guard is of one axis.  The
-algebra says so, or an assertion does.
+An index is a part of the workgroup's own plus a multiple of each, or, of lanes that share what they read, of
+the number of their group; a guard is of one axis.  The algebra says so, or an assertion does.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ AXES = (("row", "y"), ("column", "x"), ("lane", ""))
 
 def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
     """The statement of an operation on views."""
-    rows, y, columns, x, lanes = sizes(op.window)[len(op.window_index) :]
-    count = {"row": rows, "y": y, "column": columns, "x": x, "lane": lanes}
+    rows, y, columns, x, depth, lanes = sizes(op.window)[len(op.window_index) :]
+    count = {"row": rows, "y": y, "column": columns, "x": x, "depth": depth, "lane": lanes}
     reader.names |= {*count, "place"}
 
     def seen(value: SSAValue, index: Sequence[SSAValue], names: str) -> Ref:
         return reader.ref(value, [*reader.index(index), *(var(n, count[n]) for n in names.split())])
 
-    window = seen(op.window, op.window_index, "row y column x lane")
-    taps = seen(op.filter, op.filter_index, "y x lane")
+    window = seen(op.window, op.window_index, "row y column x depth lane")
+    taps = seen(op.filter, op.filter_index, "y x depth lane")
     c = seen(op.c, op.c_index, "row column lane")
     height, width = (_sliding(window, names, count) for names in AXES[:2])
     turned = {tap for axis, (_, tap) in zip((height, width), AXES, strict=False) if axis.dilation < 0}
@@ -45,18 +45,49 @@ def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
     height, width = (replace(axis, dilation=abs(axis.dilation)) for axis in (height, width))
     steps = tuple(_step(window, names, axis) for names, axis in zip(AXES, (height, width), strict=False))
     extents = [(a.out - 1) * a.stride + (a.taps - 1) * a.dilation + 1 for a in (height, width)]
-    lane = _coefficient(window.offset, "lane")
+    shared, group = _groups(window.offset, lanes)
+    deep = [_coefficient(ref.offset, "depth") for ref in (taps, window)] if depth > 1 else [0, 0]
     sums = _sums(op, count, reader)
+    member, *more = _members(taps.offset, lanes, shared)
+    of_taps = (_coefficient(taps.offset, "y"), _coefficient(taps.offset, "x"), member, deep[0], *more)
     return Windows(
-        _grid(taps, ("y", "x", "lane"), count, [y, x, lanes]),
-        _grid(window, ("row y", "column x", "lane"), count, [*extents, lanes], (*steps, lane)),
+        _grid(taps, ("y", "x", "lane"), count, [y, x, lanes], of_taps),
+        _grid(window, ("row y", "column x", "lane"), count, [*extents, lanes], (*steps, group, deep[1])),
         _grid(c, ("row", "column", "lane"), count, [rows, columns, lanes]),
         height,
         width,
         lanes,
+        depth,
+        shared,
         sums,
         _finishing(op, sums, count, reader),
     )
+
+
+def _groups(index: Lin, lanes: int) -> tuple[int, int]:
+    """Neighbouring lanes that read the same, and what the index grows by from such a group to the next."""
+    if lanes == 1:
+        return 1, _coefficient(index, "lane")
+    at = _lanes(index, lanes)
+    shared = next((j for j, offset in enumerate(at) if offset), lanes)
+    group = at[shared] if shared < lanes else 0
+    assert at == [j // shared * group for j in range(lanes)], f"uneven lanes: {index}"
+    return shared, group
+
+
+def _members(index: Lin, lanes: int, shared: int) -> tuple[int, ...]:
+    """What the index grows by from a lane to the next; and, where that is not all, by each group besides."""
+    step, at = _coefficient(index, "lane"), _lanes(index, lanes)
+    more = at[shared] - shared * step if shared < lanes else 0
+    assert at == [j * step + j // shared * more for j in range(lanes)], f"uneven lanes: {index}"
+    return (step, more) if more else (step,)
+
+
+def _lanes(index: Lin, lanes: int) -> list[int]:
+    """How far each lane lies behind the first."""
+    at = [index.subs({"lane": lin(j)}) - index.subs({"lane": lin(0)}) for j in range(lanes)]
+    assert all(offset.is_constant for offset in at), f"lanes are not apart in {index}"
+    return [offset.const for offset in at]
 
 
 def _sums(op: ThreadwiseWindowsOp, count: dict[str, int], reader: Reader) -> Window:

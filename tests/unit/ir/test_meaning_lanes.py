@@ -64,7 +64,10 @@ def windows(of: Case) -> ModuleOp:
     return module
 
 
+SEVERAL: dict[str, Any] = {"c": 8, "k": 12}
+"""Channels of four groups, of which each workgroup has one or more."""
 MOVING = [c for c in CASES if isinstance(c.problem, Conv2d) and has_window_vectors(task_of(c.problem))]
+MOVING += [case(d, **SEVERAL, **form) for d in ("forward", "backward_data") for form in ({}, NHWC)]
 
 
 @pytest.mark.parametrize("of", MOVING, ids=str)

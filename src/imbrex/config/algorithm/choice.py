@@ -62,10 +62,10 @@ def _of_convolution(request: Request, problem: Conv2d) -> str:
         return _served(request.algorithm, task, request)
     plain = plain_of(problem)
     if not has_matrix_instructions(request):
+        if isinstance(request.machine, CpuMachine):
+            return "window_vectors" if _has_windows(request, task, plain) else plain
         if request.tuning is not None or not is_depthwise(task):
             return plain
-        if isinstance(request.machine, CpuMachine):
-            return "window_vectors" if has_window_vectors(task) else plain
         on_lanes = request.machine.multiprocessor and is_lanes_own(problem.dtype)
         return "channel_vectors" if on_lanes else plain
     if isinstance(request.tuning, WindowTuning | HaloWeightTuning):
@@ -75,6 +75,15 @@ def _of_convolution(request: Request, problem: Conv2d) -> str:
     shares = isinstance(request.schedule, TileSchedule) and request.schedule.is_shared
     others = [a for a in alternatives(problem) if not (shares and a.startswith("halo"))]
     return min((plain, *others), key=lambda a: cycles(request, a)) if others else plain
+
+
+def _has_windows(request: Request, task: ConvTask, plain: str) -> bool:
+    """Does a CPU take vectors of windows: depthwise, or where they are faster by the models?"""
+    if request.tuning is not None or not has_window_vectors(task):
+        return False
+    if is_depthwise(task):
+        return True
+    return request.schedule is None and cycles(request, "window_vectors") < cycles(request, plain)
 
 
 def _served(named: str, task: ConvTask, request: Request) -> str:

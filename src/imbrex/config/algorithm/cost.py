@@ -1,12 +1,18 @@
-"""Estimated cycles of an algorithm on warpgroups: its products, and the copies before and after them."""
+"""Estimated cycles of an algorithm: on warpgroups its products, and the copies before and after them; on a
+CPU its products, or its windows.
+"""
 
 from __future__ import annotations
 
 from math import inf
 
-from imbrex.chip import SECTOR_BYTES, GpuMachine
+from imbrex.chip import SECTOR_BYTES, CpuMachine, GpuMachine
+from imbrex.config import choose
 from imbrex.config.algorithm.product import Lanes, Product, Products
 from imbrex.config.channel_cost import channel_cycles
+from imbrex.config.configuration import Configuration
+from imbrex.config.cpu.cost import cycles as product_cycles
+from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.halo.cost import window_cycles
 from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo_weight.cost import halo_weight_cycles
@@ -17,6 +23,7 @@ from imbrex.config.request import Request
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.cost import copy_cycles
 from imbrex.config.warpgroup.rates import rates_of
+from imbrex.config.window_strips import window_team
 from imbrex.problem import Conv2d, Problem
 
 __all__ = ["cycles", "in_all"]
@@ -28,11 +35,25 @@ def cycles(request: Request, algorithm: str | None) -> float:
     """What the model says of a problem's products and of the copies before and after them."""
     machine, of = request.machine, outline(request, algorithm)
     made = products(request.problem, of, machine, request.tuning)
+    if isinstance(machine, CpuMachine):
+        return _on_vectors(of, made, machine)
     assert isinstance(machine, GpuMachine), machine
     if isinstance(made, Lanes):
         return channel_cycles(made.shape, machine)
     multiplied = sum(_product_cycles(product, machine) for product in made.products)
     return in_all(request, algorithm, made, multiplied)
+
+
+def _on_vectors(of: Configuration, made: Products | Lanes, machine: CpuMachine) -> float:
+    if isinstance(made, Lanes):
+        assert of.strips is not None, of
+        return window_team(made.shape, of.strips, machine)
+    total = 0.0
+    for product in made.products:
+        tuning = choose.choose(product.context, machine, "cpu")
+        assert isinstance(tuning, CpuTuning), tuning
+        total += product_cycles(tuning, product.context, machine)
+    return total
 
 
 def in_all(request: Request, algorithm: str | None, made: Products, multiplied: float) -> float:

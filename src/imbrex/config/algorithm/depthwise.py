@@ -1,12 +1,18 @@
-"""Depthwise convolutions, which lanes multiply."""
+"""Convolutions of groups of few channels: depthwise ones, which lanes multiply, and what vectors multiply."""
 
 from __future__ import annotations
+
+from typing import Final
 
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.strips import Shape, is_served
 from imbrex.dtype import F32, DType
 
-__all__ = ["has_window_vectors", "is_depthwise", "is_lanes_own", "strips_shape"]
+__all__ = ["FEW_CHANNELS", "has_window_vectors", "is_depthwise", "is_lanes_own", "strips_shape"]
+
+
+FEW_CHANNELS: Final = 32
+"""Channels of a group whose product is full register tiles: vectors of windows would not be faster."""
 
 
 def is_depthwise(task: ConvTask) -> bool:
@@ -16,7 +22,12 @@ def is_depthwise(task: ConvTask) -> bool:
 
 
 def has_window_vectors(task: ConvTask) -> bool:
-    """Do the windows of a depthwise convolution move with what is written, as vectors of a CPU want them?"""
+    """Has it groups of few channels, whose windows move with what is written, as vectors want them?"""
+    sizes = dict(task.conv.filter)
+    if not task.conv.is_grouped or max(sizes["k"], sizes["c"]) > FEW_CHANNELS:
+        return False
+    if not is_served(strips_shape(task)):
+        return False
     return task.direction == "forward" or (task.is_backward_data and task.conv.strides == (1, 1))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from imbrex.config.algorithm.channels_last import ALREADY, COPIED, RESULT_STAYS, packed_arrays
-from imbrex.config.algorithm.depthwise import has_window_vectors, is_depthwise, is_lanes_own
+from imbrex.config.algorithm.depthwise import FEW_CHANNELS, has_window_vectors, is_depthwise, is_lanes_own
 from imbrex.config.algorithm.few_channels import NOT_SERVED, rows_of
 from imbrex.config.algorithm.phases import leaves_gaps, shares_phases
 from imbrex.config.algorithm.pointwise import ROW_BYTES, is_served
@@ -51,9 +51,10 @@ def _channel_vectors(task: ConvTask, number: str) -> Refusal | None:
 
 
 def _window_vectors(task: ConvTask, number: str) -> Refusal | None:
-    if is_depthwise(task) and has_window_vectors(task):
+    if has_window_vectors(task):
         return None
-    return Refusal(" is for one channel and one filter a group; of gradients, for those without strides")
+    which = f"groups of up to {FEW_CHANNELS} channels, and no large windows"
+    return Refusal(f" is for {which}; of gradients, for those without strides")
 
 
 def _nothing_packed(key: str) -> Callable[[ConvTask, str], Refusal | None]:

@@ -100,7 +100,7 @@ ALGORITHMS: Final[tuple[Algorithm, ...]] = (
     ),
     Algorithm(
         "window_vectors", ("forward", "backward_data"), "CPU", "nothing",
-        "depthwise: vectors of channels that come last, or else of pixels",
+        "few channels a group: vectors of channels of several groups that come last, or else of pixels",
         passes=("window-vectors",), stated="pass",
     ),
     Algorithm(

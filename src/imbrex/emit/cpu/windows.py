@@ -11,7 +11,8 @@ def scratch_member(stmt: Windows) -> str:
     """The ring of rows, and the taps."""
     axes = ", ".join(_axis(axis) for axis in (stmt.height, stmt.width))
     along = "true" if stmt.lanes > 1 else "false"
-    return f"imbrex::windows<{stmt.sums.computed.c_name}, {along}, {stmt.lanes}, {axes}> windows;"
+    groups = f", {stmt.depth}, {stmt.shared}" if stmt.depth * stmt.shared > 1 else ""
+    return f"imbrex::windows<{stmt.sums.computed.c_name}, {along}, {stmt.lanes}, {axes}{groups}> windows;"
 
 
 def text(stmt: Windows) -> list[str]:

@@ -252,7 +252,7 @@ class KernelFunctions(InterpreterFunctions):
         taps, taps_index, seen, seen_index, c, c_index = _grouped(op, args)
         kind = seen.dtype.accumulator.numpy
         values = taps.load(taps_index).astype(kind), seen.load(seen_index).astype(kind)
-        c.store(np.einsum("iyxs,irycxs->ircs", *values), c_index)
+        c.store(np.einsum("iyxds,irycxds->ircs", *values), c_index)
         return ()
 
     @impl(WarpgroupGemmOp)

@@ -1,4 +1,4 @@
-"""Windows: a depthwise convolution of one work item, summed tap by tap."""
+"""Windows: a convolution of groups of few channels, of one work item, summed tap by tap."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from imbrex.ir.source import expect
 
 @irdl_op_definition
 class ThreadwiseWindowsOp(MiopenOp):
-    """c[row, column, slot] = sum over y and x of filter[y, x, slot] * window[row, y, column, x, slot], on the
-    dims that are not indexed.
+    """c[row, column, slot] = sum over y, x and depth of filter[y, x, depth, slot] * window[row, y, column, x,
+    depth, slot], on the dims that are not indexed.
 
     window: an array seen by windows and taps, so that strides, dilations and pads are those of its map.
+    depth: channels of a slot's group.
     """
 
     name = "miopen.threadwise_windows"
@@ -35,8 +36,8 @@ class ThreadwiseWindowsOp(MiopenOp):
             verify_index(values[i], count, i)
         taps, seen, sums = (shape_of(v)[n:] for v, n in zip(values, counts, strict=True))
         ranks = [len(taps), len(seen), len(sums)]
-        expect(ranks == [3, 5, 3], f"a filter has 3 dims, windows 5 and sums 3, got {ranks}", "type", 0)
-        rows, y, columns, x, slots = seen
-        for i, (have, want) in enumerate(((taps, (y, x, slots)), (sums, (rows, columns, slots)))):
+        expect(ranks == [4, 6, 3], f"a filter has 4 dims, windows 6 and sums 3, got {ranks}", "type", 0)
+        rows, y, columns, x, depth, slots = seen
+        for i, (have, want) in enumerate(((taps, (y, x, depth, slots)), (sums, (rows, columns, slots)))):
             message = f"windows of {list(seen)} take {list(want)}, got {list(have)}"
             expect(tuple(have) == want, message, "type", 2 * i)

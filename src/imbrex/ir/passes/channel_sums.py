@@ -49,7 +49,7 @@ def sums_over_strips(op: ConvOp, box: Box | None, run: Run) -> None:
     read = run.view(op.input, images, "input", 1)
     pieces = [run.view(read, [strips.piece(images[0].upper, p)], "piece") for p in strips.pieces]
     strip = run.view(op.output, strips.strip(shape.output, "ho", "wo"), "output", 2)
-    placed = strips.channels(shape.filter, ORDER)
+    placed = strips.places(shape.filter, ORDER)
     blocks, cells = numbering.sizes["g_block"], dict(placed[0].upper)["place"] * strips.lanes
     dims = (Dim("share", numbering.shares), Dim("g_block", blocks), Dim("cell", cells))
     if numbering.shares == 1:

@@ -1,4 +1,4 @@
-"""window-vectors: depthwise convolutions on a CPU, each workgroup with some rows of some channels.
+"""window-vectors: few channels a group on a CPU, each workgroup with some rows of some channels.
 
     miopen.conv2d, conv2d_bwd_data      ->  one launch of `miopen.threadwise_windows`
 

@@ -7,6 +7,9 @@ come last, `lanes` work items of them; else strips of a row.  All maps start wit
     window    (workgroup, workitem, image or turn, row, column, slot)     rows and columns of a strip's window
     strip     the same                                                    rows and columns of a strip
     filter    (workgroup, workitem, place)         all taps of the slots, in the order of memory
+
+Of groups of several channels slots are those that are written; `windows` and `taps` have the channels of a
+slot's group that are read as a dim of their own, depth.
 """
 
 from __future__ import annotations
@@ -26,9 +29,10 @@ __all__ = ["Strips"]
 
 @dataclass(frozen=True)
 class Strips:
-    """count, groups: images and channels of the arrays.  images, slots: of a work item.  lanes: along
+    """count, groups: images and groups of the arrays.  images, slots: of a work item.  lanes: along
     channels, side by side.  vector: columns that one access may bring.  turns: of a work item that adds up
-    over strips; None where each strip is one work item's.
+    over strips; None where each strip is one work item's.  filters, depth: channels of a group that are
+    written, and that are read.
     """
 
     height: Slide
@@ -41,12 +45,14 @@ class Strips:
     vector: int
     workitems: int
     turns: int | None = None
+    filters: int = 1
+    depth: int = 1
 
     @cached_property
     def numbering(self) -> Numbering:
         sizes = {
             "n_tile": -(-self.count // self.images),
-            "g_block": -(-self.groups // (self.lanes * self.slots)),
+            "g_block": -(-self.channels // (self.lanes * self.slots)),
             "h_strip": self.height.strips,
             "w_strip": self.width.strips,
             "g_lane": self.lanes,
@@ -54,6 +60,11 @@ class Strips:
         return (
             Each(sizes, self.workitems) if self.turns is None else Shared(sizes, self.workitems, self.turns)
         )
+
+    @property
+    def channels(self) -> int:
+        """Channels that are written, of all groups."""
+        return self.groups * self.filters
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -120,12 +131,13 @@ class Strips:
             slid[name] = (Embed((axis.step, by_row, by_tap), origin + before), numbers, name)
         height, width = self.height, self.width
         box = {"row": height.strip, "y": height.taps, "column": width.strip, "x": width.taps}
+        box["depth"] = self.depth
         return self._array(dims, pads, slid, box)
 
     def taps(self, dims: Sequence[Dim]) -> tuple[Layer, ...]:
-        """The filter as (.., y, x, slot)."""
-        cut, below = self._cut(dims, "y x g_block g_lane slot")
-        return (*self.numbering.layers(cut.upper), cut, below)
+        """The filter as (.., y, x, depth, slot)."""
+        cut = self._cut(dims, "y x depth g_block g_lane slot")
+        return (*self.numbering.layers(cut[0].upper), *cut)
 
     def strip(self, dims: Sequence[Dim], rows: str, columns: str) -> tuple[Layer, ...]:
         axes = {rows: ("row", "h_strip", self.height), columns: ("column", "w_strip", self.width)}
@@ -138,23 +150,23 @@ class Strips:
 
     def filter(self, dims: Sequence[Dim], order: str) -> tuple[Layer, ...]:
         """order: of "slot", "y" and "x" in a place; without "y", the row of taps is a number before it."""
-        placed = self.channels(dims, order)
+        placed = self.places(dims, order)
         return (*self.numbering.layers(placed[0].upper), *placed)
 
-    def channels(self, dims: Sequence[Dim], order: str) -> tuple[Layer, ...]:
+    def places(self, dims: Sequence[Dim], order: str) -> tuple[Layer, ...]:
         """Map from (place, g_block, g_lane) to the filter."""
-        cut, below = self._cut(dims, "g_block g_lane slot y x")
+        cut, *below = self._cut(dims, "g_block g_lane slot y x")
         tap: list[Entry] = [] if "y" in order.split() else [(PassThrough(), "y", "y")]
         blocks: list[Entry] = [(PassThrough(), n, n) for n in ("g_block", "g_lane")]
-        return layer_over(cut.upper, *tap, (Merge(), "place", order), *blocks), cut, below
+        return layer_over(cut.upper, *tap, (Merge(), "place", order), *blocks), cut, *below
 
-    def _cut(self, dims: Sequence[Dim], order: str) -> tuple[Layer, Layer]:
-        """A filter's channels as those of blocks, lanes and slots, over the layer that counts them up."""
-        below, sizes = self._padded(dims, {}), self.numbering.sizes
-        entries: dict[str, Entry] = {d.name: (PassThrough(), d.name, d.name) for d in below.upper}
+    def _cut(self, dims: Sequence[Dim], order: str) -> tuple[Layer, ...]:
+        """A filter's channels as those of blocks, lanes and slots, over the layers that count them up."""
+        below, sizes = self._padded(dims, {}, "depth" in order.split()), self.numbering.sizes
+        entries: dict[str, Entry] = {d.name: (PassThrough(), d.name, d.name) for d in below[0].upper}
         entries["g"] = (Unmerge(), "g_block g_lane slot", "g")
         counts = {"g_block": sizes["g_block"], "g_lane": sizes["g_lane"], "slot": self.slots}
-        return layer_over(below.upper, *entries.values(), order=order.split(), **counts), below
+        return layer_over(below[0].upper, *entries.values(), order=order.split(), **counts), *below
 
     def piece(self, dims: Sequence[Dim], piece: Piece) -> Layer:
         """Only these columns of a window that is seen by these dims, in memory or in registers."""
@@ -186,9 +198,10 @@ class Strips:
     def _array(
         self, dims: Sequence[Dim], pads: dict[str, Entry], cuts: dict[str, Entry], box: dict[str, int]
     ) -> tuple[Layer, ...]:
-        below = self._padded(dims, {**pads, "n": _pad(0, -self.count % self.images, "n")})
+        below = self._padded(dims, {**pads, "n": _pad(0, -self.count % self.images, "n")}, "depth" in box)
         entries: dict[str, Entry] = {
             **cuts,
+            "depth": (PassThrough(), "depth", "depth"),
             "n": (Unmerge(), "n_tile image", "n"),
             "g": (Unmerge(), "g_block g_lane slot", "g"),
         }
@@ -196,16 +209,41 @@ class Strips:
         numbers = self.numbering.sizes
         sizes = dict(numbers) | inner
         cut = layer_over(
-            below.upper, *(entries[d.name] for d in below.upper), order=[*numbers, *inner], **sizes
+            below[0].upper, *(entries[d.name] for d in below[0].upper), order=[*numbers, *inner], **sizes
         )
-        return (*self.numbering.layers(cut.upper), cut, below)
+        return (*self.numbering.layers(cut.upper), cut, *below)
 
-    def _padded(self, dims: Sequence[Dim], pads: dict[str, Entry]) -> Layer:
-        """Channels counted up to whole lanes, other pads, and no dims of one channel a group."""
-        more = self.numbering.sizes["g_block"] * self.lanes * self.slots - self.groups
+    def _padded(self, dims: Sequence[Dim], pads: dict[str, Entry], is_deep: bool) -> tuple[Layer, ...]:
+        """Channels that are written, of all groups, as "g", counted up to whole lanes, and other pads.
+
+        is_deep: channels of a group that are read are "depth"; else there are none, or one.
+        """
+        more = self.numbering.sizes["g_block"] * self.lanes * self.slots - self.channels
         rules: dict[str, Entry] = {"g": _pad(0, more, "g"), **pads}
-        rules |= {n: (Fixed(0), "", n) for n in ("c", "k")}
-        return layer_over(dims, *(rules.get(d.name, (PassThrough(), d.name, d.name)) for d in dims))
+        written, read = ("c", "k") if self.height.is_back else ("k", "c")
+        deep: Entry = (PassThrough(), "depth", read) if is_deep else (Fixed(0), "", read)
+        if self.filters == 1:
+            rules |= {written: (Fixed(0), "", written), read: deep}
+            return (layer_over(dims, *(rules.get(d.name, (PassThrough(), d.name, d.name)) for d in dims)),)
+        groups = self._grouped(dims, {written: (PassThrough(), "member", written), read: deep})
+        above = groups[0].upper
+        return layer_over(
+            above, *(rules.get(d.name, (PassThrough(), d.name, d.name)) for d in above)
+        ), *groups
+
+    def _grouped(self, dims: Sequence[Dim], rules: dict[str, Entry]) -> tuple[Layer, Layer]:
+        """All channels that are written as "g", over those of a group as "member", which an array that is
+        read does not have.
+        """
+        entries = [rules.get(d.name, (PassThrough(), d.name, d.name)) for d in dims]
+        sizes = dict[str, int]()
+        if not any(upper == "member" for _, upper, _ in entries):
+            entries.append((Broadcast(), "member", ""))
+            sizes["member"] = self.filters
+        apart = layer_over(dims, *entries, order=None, **sizes)
+        kept = [d.name for d in apart.upper if d.name not in ("g", "member")]
+        passing: list[Entry] = [(PassThrough(), n, n) for n in kept]
+        return layer_over(apart.upper, (Merge(), "g", "g member"), *passing), apart
 
 
 def _pad(before: int, after: int, name: str) -> Entry:

@@ -126,7 +126,7 @@ def test_taps_are_of_the_channels_that_are_written(order: str, places: str, turn
         here = np.broadcast_to(strip[:, :, None] >= 0, wanted.shape)
         assert here.any() and np.array_equal(taps.reshape(wanted.shape)[here], wanted[here])
     else:
-        channels = Map(of.channels(memory, places))
+        channels = Map(of.places(memory, places))
         assert np.array_equal(np.sort(offsets(channels)[offsets(channels) >= 0]), np.arange(G * 6))
 
 

@@ -1,27 +1,25 @@
-// A depthwise convolution: for each row, column and lane of the sums
-//   c[row][column][lane] = sum over y, x of filter[y][x][lane] * window[row * SH + y * DH][column * SW + x * DW][lane].
+// A convolution of groups of few channels: for each row, column and lane of the sums
+//   c[row][column][lane] = sum over y, x and d of
+//                          filter[y][x][d][lane] * window[row * SH + y * DH][column * SW + x * DW][d][lane / Shared].
+// A lane is a channel that is written, d counts the channels of its group that are read, and `Shared` neighbouring lanes
+// are of one group.  Depthwise, both are 1.
 //
 // Vectors run along lanes, channels that come last, or, of one lane, along columns.  The rows of the window that some
 // rows of sums need stand in a ring, widened to the type of the sums, with zeros for what does not exist; along columns a
 // stride's columns stand apart, those of one remainder together, so that what a tap multiplies are always neighbours:
-//   along lanes     ring[row][column][lane]
-//   along columns   ring[row][column % SW][column / SW]
+//   along lanes                  ring[row][column][lane], of groups of several channels turned for each d when it is read
+//   or, where nothing turns it   ring[row][column][d][lane], a channel once for each lane that reads it
+//   where all are of one group   ring[row][column][d]
+//   along columns                ring[row][d][column % SW][column / SW]
 // Either way a tap of a vector is one load at a distance that is known when this is compiled.
 #pragma once
 #include "extent.h"
+#include "grid.h"
 #include "micro.h"
 #include "store.h"
+#include "transpose.h"
 
 namespace imbrex {
-
-// Elements at p + row * step[0] + column * step[1] + lane * step[2], of which [begin, end) of each axis exist.
-template <class S> struct grid {
-  S *p;
-  int64_t step[3];
-  int32_t begin[3], end[3];
-  bool has(int axis, int i) const { return i >= begin[axis] && i < end[axis]; }
-  S *at(int row, int column, int lane) const { return p + row * step[0] + column * step[1] + lane * step[2]; }
-};
 
 // An axis of windows: `out` of them, `stride` apart, with taps `dilation` apart.
 template <int Out, int Taps, int Stride, int Dilation> struct slide {
@@ -29,37 +27,15 @@ template <int Out, int Taps, int Stride, int Dilation> struct slide {
   static constexpr int extent = (Out - 1) * Stride + (Taps - 1) * Dilation + 1;
 };
 
-// `count` bits from `first` on, of a vector of W lanes; either may lie outside.
-template <int W> IMBREX_INLINE mask_t some_lanes(int first, int end) {
-  return first_lanes(end < 0 ? 0 : end < W ? end : W) & ~first_lanes(first < 0 ? 0 : first < W ? first : W);
-}
-
-// Lanes [0, W) at p + lane * step; what `lanes` lacks is 0.
-template <class T, class S> IMBREX_INLINE vec<T> load_apart(const S *p, int64_t step, mask_t lanes) {
-  if (step == 1) return lanes == all_lanes<T> ? load<T>(p) : lanes ? load<T>(p, lanes) : vec<T>{};
-  if (step == 2) {
-    const mask_t both = spread(lanes);
-    return even_lanes<T>(load<T>(p, both & all_lanes<T>), load<T>(p + width<T>, both >> width<T>));
-  }
-  vec<T> found{};
-  for (; lanes; lanes &= lanes - 1) {
-    const int j = __builtin_ctz(lanes);
-    found[j] = widen(p[j * step]);
-  }
-  return found;
-}
-
-template <class T, class D> IMBREX_INLINE void store_apart(D *p, int64_t step, vec<T> x, mask_t lanes) {
-  if (step == 1) return lanes == all_lanes<T> ? store<T>(p, x) : store<T>(p, x, lanes);
-  for (; lanes; lanes &= lanes - 1) {
-    const int j = __builtin_ctz(lanes);
-    p[j * step] = narrow_to<D>::from(T(x[j]));
-  }
-}
-
-template <class T, bool AlongLanes, int Lanes, class H, class X> struct windows {
+template <class T, bool AlongLanes, int Lanes, class H, class X, int Depth = 1, int Shared = 1> struct windows {
   static_assert(AlongLanes || Lanes == 1, "of several lanes none would be a vector");
+  static_assert(Shared == Lanes || Lanes % Shared == 0, "a group would be cut");
   static constexpr int W = width<T>, registers = vector_bytes == 32 ? 10 : 24;
+  static constexpr bool is_one_group = AlongLanes && Shared == Lanes;
+  static constexpr bool is_several = AlongLanes && !is_one_group && Depth * Shared > 1; // groups in a vector
+  static constexpr int read_lanes = W / Shared * Depth;                                 // of one vector
+  static constexpr bool is_whole = W % Shared == 0 && read_lanes <= W;                  // all out of one
+  static constexpr bool is_turned = is_several && is_whole && turns_lanes<T>, is_spread = is_several && !is_turned;
   static constexpr int vectors = (Lanes + W - 1) / W, L = vectors * W;       // of lanes
   static constexpr int along = AlongLanes ? X::out : (X::out + W - 1) / W;   // vectors of a row of sums
   static constexpr int P = balanced(along, AlongLanes ? registers / 2 + 2 : 4);  // of these at a time
@@ -68,14 +44,16 @@ template <class T, bool AlongLanes, int Lanes, class H, class X> struct windows 
   static constexpr int most_rows = registers / P < by_code ? registers / P : by_code;
   static constexpr int R = AlongLanes || !is_written_out || most_rows < 2 ? 1 : balanced(H::out, most_rows);
   static constexpr bool is_shared_along = AlongLanes && is_written_out && P + X::taps < (vector_bytes == 32 ? 15 : 30);
-  static constexpr int step = AlongLanes ? X::stride * L : W; // from a vector of sums to the next
   static constexpr int apart = round_up(along * W + (X::taps - 1) * X::dilation / X::stride, W); // of one remainder
-  static constexpr int row_size = AlongLanes ? X::extent * L : X::stride * apart;
+  static constexpr int deep = is_one_group ? 1 : AlongLanes ? L : X::stride * apart;             // from d to the next
+  static constexpr int column_size = is_turned ? L : Depth * deep;                               // along lanes
+  static constexpr int step = AlongLanes ? X::stride * column_size : W; // from a vector of sums to the next
+  static constexpr int row_size = round_up(AlongLanes ? X::extent * column_size : Depth * deep, W);
   static constexpr int ring_rows = (R - 1) * H::stride + (H::taps - 1) * H::dilation + 1;
 
   alignas(64) T ring[ring_rows * row_size];
-  mask_t exist[AlongLanes ? vectors : row_size / W];
-  alignas(64) T taps[H::taps * X::taps * L];
+  mask_t exist[AlongLanes ? vectors : deep / W];
+  alignas(64) T taps[H::taps * X::taps * Depth * L];
 
   template <class S, class F, class D, class Act>
   void run(const grid<F> &filter, const grid<S> &window, const grid<D> &c, const Act &act) {
@@ -99,24 +77,71 @@ private:
   T *ring_row(int row) { return ring + row % ring_rows * row_size; }
   static constexpr int tap(int x) {
     const int column = x * X::dilation;
-    return AlongLanes ? column * L : column % X::stride * apart + column / X::stride;
+    return AlongLanes ? column * column_size : column % X::stride * apart + column / X::stride;
+  }
+  static vec<T> element(const T *at, lane_bits lanes) {
+    if constexpr (is_one_group) return splat(*at);
+    if constexpr (is_turned) return turned(load<T>(at), lanes);
+    return load<T>(at);
+  }
+  // The lanes that channel d of each group lies in, of those that a vector's groups have.
+  static lane_bits lanes_of_channel(int d) {
+    lane_bits at{};
+    if constexpr (is_turned)
+#pragma GCC unroll 64
+      for (int j = 0; j < W; ++j) at[j] = j / Shared * Depth;
+    return at + d;
   }
 
   template <class F> void hold(const grid<F> &filter) {
     T *to = taps;
+    constexpr int all = H::taps * X::taps * Depth;
+    if constexpr (AlongLanes && all >= W) {
+      if (filter.step[3] == 1 && filter.step[4] == 0 && filter.step[1] == Depth && filter.step[0] == X::taps * Depth) return hold_lanes(filter);
+    }
     for (int y = 0; y < H::taps; ++y)
       for (int x = 0; x < X::taps; ++x)
-        for (int v = 0; v < vectors; ++v, to += W) {
+        for (int i = 0; i < Depth * vectors; ++i, to += W) {
+          const int v = Depth == 1 ? i : i % vectors;
           F *p = filter.at(y, x, v * W);
+          if constexpr (Depth > 1) p += i / vectors * filter.step[3];
           const mask_t lanes = some_lanes<W>(0, filter.end[2] - v * W);
+          if constexpr (Shared > 1)
+            if (filter.step[4]) {
+              for (int j = 0; j < W; ++j)
+                to[j] = lanes >> j & 1 ? T(widen(p[j * filter.step[2] + (v * W + j) / Shared * filter.step[4]])) : T(0);
+              continue;
+            }
           store<T>(to, AlongLanes ? load_apart<T>(p, filter.step[2], lanes) : splat(T(widen(*p))));
         }
+  }
+
+  // All taps of a lane are neighbours: W of them are turned at a time.
+  template <class F> void hold_lanes(const grid<F> &filter) {
+    constexpr int all = H::taps * X::taps * Depth;
+    for (int v = 0; v < vectors; ++v)
+      for (int i = 0; i < all; i += W) {
+        vec<T> rows[W];
+#pragma GCC unroll 16
+        for (int j = 0; j < W; ++j) {
+          const int lane = v * W + j;
+          rows[j] = load<T>(filter.at(0, 0, lane) + i, lane < filter.end[2] ? some_lanes<W>(0, all - i) : mask_t(0));
+        }
+        transpose<T>(rows);
+#pragma GCC unroll 16
+        for (int j = 0; j < W; ++j)
+          if (i + j < all) store<T>(taps + ((i + j) * vectors + v) * W, rows[j]);
+      }
   }
 
   // Which lanes of each vector of a row, or of each vector of lanes, exist: the same in all rows.
   template <class S> void see(const grid<S> &window) {
     if constexpr (AlongLanes) {
-      for (int v = 0; v < vectors; ++v) exist[v] = some_lanes<W>(0, window.end[2] - v * W);
+      // Of several in a group, as many as neighbouring groups have channels that are read.
+      for (int v = 0; v < vectors; ++v) {
+        const int lanes = window.end[2] - v * W;
+        exist[v] = some_lanes<W>(0, is_several ? (lanes < W ? lanes : W) / Shared * Depth : lanes);
+      }
     } else {
       for (int rest = 0, v = 0; rest < X::stride; ++rest)
         for (int i = 0; i < apart; i += W, ++v) {
@@ -131,6 +156,8 @@ private:
     T *to = ring_row(row);
     if (!window.has(0, row)) {
       for (int i = 0; i < row_size; i += W) store<T>(to + i, vec<T>{});
+    } else if constexpr (is_one_group || is_several) {
+      fetch_groups(window, row, to);
     } else if (window.step[AlongLanes ? 2 : 1] == 1) {
       fetch_by<AlongLanes ? 1 : X::stride>(window, row, to, AlongLanes ? 1 : X::stride);
     } else {
@@ -150,10 +177,60 @@ private:
         for (int v = 0; v < vectors; ++v, to += W) store<T>(to, load_apart<T>(window.at(row, column, v * W), by, exist[v]));
       for (T *const last = ring_row(row) + row_size; to < last; to += W) store<T>(to, vec<T>{});
     } else {
-      for (int rest = 0, v = 0; rest < X::stride; ++rest)
-        for (int i = 0; i < apart; i += W, ++v, to += W)
-          store<T>(to, load_apart<T>(window.at(row, i * X::stride + rest, 0), by, exist[v]));
+      for (int d = 0; d < Depth; ++d)
+        for (int rest = 0, v = 0; rest < X::stride; ++rest)
+          for (int i = 0; i < apart; i += W, ++v, to += W)
+            store<T>(to, load_apart<T>(window.at(row, i * X::stride + rest, 0) + d * window.step[3], by, exist[v]));
     }
+  }
+
+  // A row along lanes, of groups of several channels, or of lanes that all read the same ones.
+  template <class S> void fetch_groups(const grid<S> &window, int row, T *to) {
+    const int begin = window.begin[1] > 0 ? window.begin[1] : 0;
+    const int end = window.end[1] < X::extent ? window.end[1] : X::extent;
+    for (int i = 0; i < (begin < end ? begin : X::extent) * column_size; ++i) to[i] = T(0);
+    for (int column = begin; column < end; ++column) {
+      if constexpr (is_one_group)
+        fetch_channels(window.at(row, column, 0), window.step[3], to + column * column_size);
+      else
+        fetch_several(window.at(row, column, 0), window.step, window.end[2], to + column * column_size);
+    }
+    for (int i = (begin < end ? end : X::extent) * column_size; i < row_size; ++i) to[i] = T(0);
+  }
+
+  template <class S> static void fetch_channels(const S *p, int64_t apart_, T *to) {
+    for (int d = 0; d < Depth; d += W)
+      if (const mask_t some = some_lanes<W>(0, Depth - d); some == all_lanes<T>)
+        store<T>(to + d, load_apart<T>(p + d * apart_, apart_, some));
+      else
+        store<T>(to + d, load_apart<T>(p + d * apart_, apart_, some), some);
+  }
+
+  // to[lane / Shared * Depth + d], or to[d][lane] = p[lane / Shared][d]: neighbours are turned in a register.
+  template <class S> void fetch_several(const S *p, const int64_t (&apart_)[5], int count, T *to) const {
+    if (is_whole && apart_[3] == 1 && apart_[2] == Depth) {
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) {
+        const vec<T> x = load_apart<T>(p + v * read_lanes, 1, exist[v]);
+        if constexpr (is_turned) {
+          store<T>(to + v * W, x);
+          continue;
+        }
+#pragma GCC unroll 64
+        for (int d = 0; d < Depth; ++d) {
+          vec<T> turned{};
+#pragma GCC unroll 64
+          for (int j = 0; j < W; ++j) turned[j] = x[j / Shared * Depth + d];
+          store<T>(to + d * L + v * W, turned);
+        }
+      }
+      return;
+    }
+    for (int d = 0; d < Depth; ++d)
+      for (int j = 0; j < L; ++j) {
+        T *const at = to + (is_turned ? j / W * W + j % W / Shared * Depth + d : d * L + j);
+        *at = j < count ? T(widen(p[j / Shared * apart_[2] + d * apart_[3]])) : T(0);
+      }
   }
 
   template <int Rows, class D, class Act> void sum_rows(int row, const grid<D> &c, const Act &act) {
@@ -167,21 +244,25 @@ private:
   template <int Rows, int Count, class D, class Act>
   __attribute__((always_inline)) void sum(int row, int first, int v, const grid<D> &c, const Act &act) {
     vec<T> sums[Rows][Count] = {};
-    const int low = row * H::stride, from = first * step + v * W;
-    if constexpr (is_shared_along) {
+    const int low = row * H::stride;
+    for (int d = 0; d < Depth; ++d) {
+      const int from = first * step + (is_one_group ? 0 : v * W) + (is_turned ? 0 : d * deep), tap = d * vectors + v;
+      const lane_bits lanes = lanes_of_channel(d);
+      if constexpr (is_shared_along) {
 #pragma GCC unroll 64
-      for (int y = 0; y < H::taps; ++y) share(sums[0], ring_row(low + y * H::dilation) + from, v, y);
-    } else if constexpr (is_written_out) {
+        for (int y = 0; y < H::taps; ++y) share(sums[0], ring_row(low + y * H::dilation) + from, lanes, tap, y);
+      } else if constexpr (is_written_out) {
 #pragma GCC unroll 64
-      for (int i = 0; i < (Rows - 1) * H::stride + (H::taps - 1) * H::dilation + 1; ++i)
-        meet(sums, ring_row(low + i) + from, v, [&](int r) IMBREX_INLINED {
-          const int above = i - r * H::stride;
-          return above >= 0 && above % H::dilation == 0 && above / H::dilation < H::taps ? above / H::dilation : -1;
-        });
-    } else {
-      static_assert(Rows == 1);
-      for (int y = 0; y < H::taps; ++y)
-        meet(sums, ring_row(low + y * H::dilation) + from, v, [&](int) IMBREX_INLINED { return y; });
+        for (int i = 0; i < (Rows - 1) * H::stride + (H::taps - 1) * H::dilation + 1; ++i)
+          meet(sums, ring_row(low + i) + from, lanes, tap, [&](int r) IMBREX_INLINED {
+            const int above = i - r * H::stride;
+            return above >= 0 && above % H::dilation == 0 && above / H::dilation < H::taps ? above / H::dilation : -1;
+          });
+      } else {
+        static_assert(Rows == 1);
+        for (int y = 0; y < H::taps; ++y)
+          meet(sums, ring_row(low + y * H::dilation) + from, lanes, tap, [&](int) IMBREX_INLINED { return y; });
+      }
     }
 #pragma GCC unroll 32
     for (int r = 0; r < Rows; ++r)
@@ -191,18 +272,18 @@ private:
 
   // A row of the window, along lanes, against one row of sums: each element is loaded once, for all sums that it belongs
   // to, and the row's taps stay in registers.
-  template <int Count> __attribute__((always_inline)) void share(vec<T> (&sums)[Count], const T *at, int v, int y) {
+  template <int Count> __attribute__((always_inline)) void share(vec<T> (&sums)[Count], const T *at, lane_bits lanes, int v, int y) {
     vec<T> factor[X::taps];
 #pragma GCC unroll 64
-    for (int x = 0; x < X::taps; ++x) factor[x] = load<T>(taps + ((y * X::taps + x) * vectors + v) * W);
+    for (int x = 0; x < X::taps; ++x) factor[x] = load<T>(taps + ((y * X::taps + x) * Depth * vectors + v) * W);
 #pragma GCC unroll 128
     for (int i = 0; i < (Count - 1) * X::stride + (X::taps - 1) * X::dilation + 1; ++i) {
-      const vec<T> element = load<T>(at + i * L);
+      const vec<T> x_i = element(at + i * column_size, lanes);
 #pragma GCC unroll 64
       for (int x = 0; x < X::taps; ++x) {
         const int from = i - x * X::dilation, p = from / X::stride;
         if (from >= 0 && from % X::stride == 0 && p < Count) {
-          sums[p] = element * factor[x] + sums[p];
+          sums[p] = x_i * factor[x] + sums[p];
           IMBREX_PIN(sums[p]);
         }
       }
@@ -212,20 +293,20 @@ private:
   // A row of the window against all rows of sums, r of which meets it at row of_row(r) of the taps, or not: -1.  Sums stay
   // in their registers: a compiler that is free to, sums one after another and spills what they share.
   template <int Rows, int Count, class Of>
-  __attribute__((always_inline)) void meet(vec<T> (&sums)[Rows][Count], const T *at, int v, Of of_row) {
+  __attribute__((always_inline)) void meet(vec<T> (&sums)[Rows][Count], const T *at, lane_bits lanes, int v, Of of_row) {
 #pragma GCC unroll 64
     for (int x = 0; x < X::taps; ++x) {
       vec<T> factor[Rows];
 #pragma GCC unroll 32
       for (int r = 0; r < Rows; ++r)
-        if (of_row(r) >= 0) factor[r] = load<T>(taps + ((of_row(r) * X::taps + x) * vectors + v) * W);
+        if (of_row(r) >= 0) factor[r] = load<T>(taps + ((of_row(r) * X::taps + x) * Depth * vectors + v) * W);
 #pragma GCC unroll 32
       for (int p = 0; p < Count; ++p) {
-        const vec<T> element = load<T>(at + tap(x) + p * step);
+        const vec<T> x_p = element(at + tap(x) + p * step, lanes);
 #pragma GCC unroll 32
         for (int r = 0; r < Rows; ++r)
           if (of_row(r) >= 0) {
-            sums[r][p] = element * factor[r] + sums[r][p];
+            sums[r][p] = x_p * factor[r] + sums[r][p];
             IMBREX_PIN(sums[r][p]);
           }
       }

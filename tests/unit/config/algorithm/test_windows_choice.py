@@ -1,0 +1,32 @@
+"""A CPU takes vectors of windows for depthwise convolutions, and for groups where the models say so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from imbrex.chip import CPU_ISAS
+from imbrex.config.algorithm.choice import algorithm_of
+from imbrex.config.request import Request
+from imbrex.problem import Conv2d
+
+NHWC: dict[str, Any] = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
+CASES = {
+    "depthwise": ({"groups": 128}, "window_vectors"),
+    "groups of 4, channels last": ({"groups": 32, **NHWC}, "window_vectors"),
+    "groups of 4, planes": ({"groups": 32, "h": 56, "w": 56}, "window_vectors"),
+    "groups of 16, planes": ({"groups": 8}, "v4r4"),
+    "groups of 64": ({"groups": 2, **NHWC}, "v4r4"),
+    "groups of 8 by one tap, planes": ({"groups": 16, "y": 1, "x": 1, "pad_h": 0, "pad_w": 0}, "v4r4"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_groups_take_what_costs_least(name: str) -> None:
+    given, expected = CASES[name]
+    sizes: dict[str, Any] = {"n": 1, "c": 128, "h": 28, "w": 28, "k": 128, "y": 3, "x": 3}
+    problem = Conv2d("forward", **(sizes | {"pad_h": 1, "pad_w": 1} | given))
+    machine = replace(CPU_ISAS["avx512"], threads=1)
+    assert algorithm_of(Request(problem, machine)) == expected
