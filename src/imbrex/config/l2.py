@@ -13,15 +13,20 @@ steps miss alike, and what a batch leaves is gone before the next one asks for i
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from imbrex.chip import L2
 from imbrex.index.map import Map
 from imbrex.view.work.streamk import Plan
 
 __all__ = ["CacheTraffic", "plan_traffic", "sampled", "traffic"]
+
+Coordinates: TypeAlias = npt.NDArray[np.int64]
 
 BATCHES = 4
 """How many batches stand for all."""
@@ -77,28 +82,45 @@ def sampled(order: Map, resident: int, cache: L2, tile_bytes: tuple[int, int]) -
     chosen = starts[np.unique(np.linspace(0, len(starts) - 1, min(BATCHES, len(starts))).astype(int))]
     asked = missed = 0
     for start in chosen.tolist():
-        tiles = _tiles(order, start, min(count, start + resident))
-        asked += 2 * len(tiles)
-        missed += sum(_missed(tiles[die :: cache.xcds], cache, tile_bytes) for die in range(cache.xcds))
+        tiles = _coordinates(order, start, min(count, start + resident))
+        asked += 2 * tiles.shape[1]
+        missed += _missed(tiles, cache, tile_bytes)
     return CacheTraffic(asked, missed)
 
 
-def _missed(tiles: list[tuple[int, ...]], cache: L2, tile_bytes: tuple[int, int]) -> int:
-    """Tiles that one die misses at one step: each once, where there is room for all of them."""
-    rows = {(*batch, m) for *batch, m, _ in tiles}
-    columns = {(*batch, n) for *batch, _, n in tiles}
-    if len(rows) * tile_bytes[0] + len(columns) * tile_bytes[1] <= cache.bytes:
-        return len(rows) + len(columns)
-    die = _Recent(cache.bytes)
-    for tile in tiles:
-        die.look_up_both(tile, 0, tile_bytes)
-    return die.missed
+def _missed(tiles: Coordinates, cache: L2, tile_bytes: tuple[int, int]) -> int:
+    """Tiles that dies miss at one step: each once, where a die has room for all that it asks for."""
+    *batch, m, n = tiles
+    rows, columns = (_unlike([*batch, x], cache.xcds) for x in (m, n))
+    has_room = rows * tile_bytes[0] + columns * tile_bytes[1] <= cache.bytes
+    missed = int((rows + columns)[has_room].sum())
+    for die in np.flatnonzero(~has_room).tolist():
+        recent = _Recent(cache.bytes)
+        for tile in tiles[:, die :: cache.xcds].T.tolist():
+            recent.look_up_both(tile, 0, tile_bytes)
+        missed += recent.missed
+    return missed
+
+
+def _unlike(coordinates: Sequence[Coordinates], dies: int) -> npt.NDArray[np.int64]:
+    """How many tiles of an operand each die asks for, of workgroups that go to one die after another."""
+    die = np.arange(coordinates[0].size) % dies
+    number = die
+    for x in coordinates:
+        number = number * (int(x.max()) + 1) + x
+    _, first = np.unique(number, return_index=True)
+    return np.bincount(die[first], minlength=dies)
 
 
 def _tiles(order: Map, start: int, end: int) -> list[tuple[int, ...]]:
     """The tiles of the workgroups from start on."""
+    return list(zip(*_coordinates(order, start, end).tolist(), strict=True))
+
+
+def _coordinates(order: Map, start: int, end: int) -> Coordinates:
+    """The same, a column each."""
     coords, _ = order.evaluate([np.arange(start, end)])
-    return list(zip(*(np.broadcast_to(x, end - start).tolist() for x in coords), strict=True))
+    return np.stack([np.broadcast_to(x, end - start) for x in coords])
 
 
 class _Recent:
@@ -109,7 +131,7 @@ class _Recent:
         self._free = capacity
         self._kept: OrderedDict[tuple[int, ...], int] = OrderedDict()
 
-    def look_up_both(self, tile: tuple[int, ...], k: int, sizes: tuple[int, int]) -> None:
+    def look_up_both(self, tile: Sequence[int], k: int, sizes: tuple[int, int]) -> None:
         """A's tile and B's of an output tile at a step of k."""
         *batch, m, n = tile
         self.look_up((0, *batch, m, k), sizes[0])
