@@ -118,7 +118,11 @@ class Lin:
 
     def eval(self, env: Mapping[str, Value]) -> Value:
         """The value where each variable has the value that `env` gives it; arrays broadcast."""
-        return self.const + sum(c * a.eval(env) for a, c in self.terms)
+        total: Value = self.const
+        for atom, c in self.terms:  # of an array each operation is a pass through it
+            value = atom.eval(env)
+            total = total + (value if c == 1 else c * value)
+        return total
 
     def subs(self, env: Mapping[str, Lin]) -> Lin:
         """Replace variables, simplifying again from the leaves up."""

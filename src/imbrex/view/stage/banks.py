@@ -42,9 +42,8 @@ def cycles(offsets: np.ndarray[Any, Any], bytes_per_lane: int, how: Phases) -> n
         is_new = np.ones(words.shape, bool)
         is_new[:, 1:] = words[:, 1:] != words[:, :-1]
         is_new &= words >= 0
-        given = np.zeros((len(offsets), how.banks), np.int64)
-        rows = np.broadcast_to(np.arange(len(offsets))[:, None], words.shape)
-        np.add.at(given, (rows[is_new], words[is_new] % how.banks), 1)
+        bank = np.arange(len(offsets))[:, None] * how.banks + words % how.banks
+        given = np.bincount(bank[is_new], minlength=len(offsets) * how.banks).reshape(-1, how.banks)
         extra += np.maximum(given.max(axis=1), 1) - 1
     return extra
 
@@ -66,7 +65,7 @@ def traffic(
     how = machine.served(step * element_bytes, access)
     names, wave = [d.name for d in map.upper], sum(len(p) for p in how.lanes)
     sizes = [d.size // step if d.name == along else d.size for d in map.upper]
-    grid: list[Any] = list(np.indices(sizes))
+    grid: list[Any] = list(np.indices(sizes, sparse=True))
     grid[names.index(along)] = grid[names.index(along)] * step
     coords, valid = map.evaluate(grid)
     offset: Any = np.zeros(sizes, np.int64)
