@@ -8,7 +8,7 @@ Law: a machine with the defaults of its own parameters is that machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Final
@@ -89,15 +89,23 @@ def with_parameters(machine: Machine, values: Iterable[tuple[str, float]]) -> Ma
     """The machine with other values; a Diagnostic for what is no parameter of it."""
     known = {parameter.name for parameter in parameters(machine)}
     known |= set(SIZES) if isinstance(machine, CpuMachine) else set()
+    changed: dict[str, Any] = {}
     for name, value in values:
         if name not in known:
             raise Diagnostic(f"'{name}' is no parameter of the model of {machine.name}")
-        machine = _with(machine, name.split("."), value)
-    return machine
+        *path, last = name.split(".")
+        record = changed
+        for step in path:
+            record = record.setdefault(step, {})
+        record[last] = value
+    return _with(machine, changed)
 
 
-def _with(of: Any, path: list[str], value: float) -> Any:
-    """A record with another value of a field, or of a field's field."""
-    name, *rest = path
-    was = getattr(of, name)
-    return replace(of, **{name: _with(was, rest, value) if rest else type(was)(value)})
+def _with(of: Any, changed: Mapping[str, Any]) -> Any:
+    """A record with other values of fields; a mapping changes a field's fields."""
+    there = {name: getattr(of, name) for name in changed}
+    new = {
+        name: _with(was, changed[name]) if isinstance(changed[name], dict) else type(was)(changed[name])
+        for name, was in there.items()
+    }
+    return replace(of, **new)

@@ -102,12 +102,12 @@ class CpuPlan:
     def padded_columns(self) -> int:
         return round_up(self.oriented.n, self.tuning.n_per_thread)
 
-    @property
+    @cached_property
     def row_panels(self) -> int:
         """Register tiles along the rows."""
         return self.padded_rows // self.tuning.m_per_thread
 
-    @property
+    @cached_property
     def column_panels(self) -> int:
         """Register tiles along the columns."""
         return self.padded_columns // self.tuning.n_per_thread
@@ -132,12 +132,12 @@ class CpuPlan:
         """Blocks along (rows, columns)."""
         return -(-self.padded_rows // self.block_rows), -(-self.padded_columns // self.block_columns)
 
-    @property
+    @cached_property
     def grid_size(self) -> int:
         """Workgroups, over all g."""
         return self.context.g * self.blocks[0] * self.blocks[1]
 
-    @property
+    @cached_property
     def largest_share(self) -> float:
         """The part of the work that the largest workgroup has: blocks at the edges are smaller.
 
@@ -147,12 +147,12 @@ class CpuPlan:
         m, n = real if self.is_fused else (self.padded_rows, self.padded_columns)
         return min(self.block_rows, m) * min(self.block_columns, n) / (self.context.g * m * n)
 
-    @property
+    @cached_property
     def k_iterations(self) -> int:
         """Steps of the loop over K; the last may be short."""
         return -(-self.oriented.k // self.block_k)
 
-    @property
+    @cached_property
     def is_fused(self) -> bool:
         """Is each step over K one product, which reads operands in place where it can and needs no private
         tile of all of C?
@@ -165,12 +165,12 @@ class CpuPlan:
         has_form = self.tuning.a_layout == "k_blocked" or self.oriented.a_is_columns
         return has_form and may_store and (self.k_iterations == 1 or dtype.output == dtype.accumulator)
 
-    @property
+    @cached_property
     def element(self) -> DType:
         """What panels hold."""
         return CPU_UNITS[self.tuning.unit].panel(self.context.dtype)
 
-    @property
+    @cached_property
     def panel_k(self) -> int:
         """K of a panel: whole vectors, since some packing routines write vectors along K."""
         return round_up(self.block_k, self.tuning.vector_lanes * self.tuning.together)
