@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, Protocol
 
-from imbrex.bench.contest import Call, contest, turn_of
+from imbrex.bench.contest import TURN_S, Call, contest, turn_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.isolated import Failed, Isolated
 from imbrex.run.time import Timing
@@ -51,16 +51,17 @@ class Apart:
     def timed(
         self, contenders: Mapping[str, Contender], *, budget_s: float = 0.3, least: int = 5
     ) -> dict[str, Timing | Failed]:
-        """Timings by name, or why there is none."""
+        """Timings by name, or why there is none.  Turns are short where that many fill the budget."""
         failed: dict[str, Timing | Failed] = {}
         for name, contender in contenders.items():
             if isinstance(answer := self._asked(name, contender), Failed):
                 failed[name] = answer
         at_rest()
-        turns = {name: partial(self._asked, name, None) for name in contenders if name not in failed}
+        turn_s = min(TURN_S, budget_s / least)
+        turns = {name: partial(self._asked, name, turn_s) for name in contenders if name not in failed}
         return failed | contest(turns, budget_s=budget_s, least=least)
 
-    def _asked(self, name: str, order: Contender | None) -> Any:
+    def _asked(self, name: str, order: Contender | float) -> Any:
         if name not in self._processes:
             self._processes[name] = Isolated(_answer)
         return self._processes[name](order, LIMIT_S)
@@ -91,11 +92,11 @@ class _Seat:
 _seat = _Seat()
 
 
-def _answer(order: Contender | None) -> Timing | None:
-    """What a contender's process does: gets ready, or has a turn."""
-    if order is None:
+def _answer(order: Contender | float) -> Timing | None:
+    """What a contender's process does: gets ready, or has a turn of so many seconds."""
+    if isinstance(order, int | float):
         assert _seat.call is not None
-        timing = turn_of(_seat.call)()
+        timing = turn_of(_seat.call, order)()
         at_rest()
         return timing
     _seat.call = None  # its arrays go before others come

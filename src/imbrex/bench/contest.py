@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from imbrex.run.isolated import Failed
 from imbrex.run.time import Timing, measure
 
-__all__ = ["Call", "Turn", "contest", "turn_of"]
+__all__ = ["TURN_S", "Call", "Turn", "contest", "turn_of"]
 
 Call: TypeAlias = Callable[[], object]
 Turn: TypeAlias = Callable[[], Timing | Failed]
@@ -46,9 +46,9 @@ def contest(
     return {name: failed.get(name) or _joined(parts) for name, parts in found.items()}
 
 
-def turn_of(call: Call) -> Callable[[], Timing]:
+def turn_of(call: Call, turn_s: float = TURN_S) -> Callable[[], Timing]:
     """Turns of a call in this process."""
-    return partial(measure, call, warmup_s=WARM_S, budget_s=TURN_S, least=1)
+    return partial(measure, call, warmup_s=min(WARM_S, turn_s), budget_s=turn_s, least=1)
 
 
 def _joined(parts: list[Timing]) -> Timing:
