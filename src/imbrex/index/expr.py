@@ -118,11 +118,7 @@ class Lin:
 
     def eval(self, env: Mapping[str, Value]) -> Value:
         """The value where each variable has the value that `env` gives it; arrays broadcast."""
-        total: Value = self.const
-        for atom, c in self.terms:  # of an array each operation is a pass through it
-            value = atom.eval(env)
-            total = total + (value if c == 1 else c * value)
-        return total
+        return sum((a.eval(env) if c == 1 else c * a.eval(env) for a, c in self.terms), self.const)
 
     def subs(self, env: Mapping[str, Lin]) -> Lin:
         """Replace variables, simplifying again from the leaves up."""
