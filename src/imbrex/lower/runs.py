@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from math import gcd
 from typing import Any, Final
 
@@ -34,11 +35,7 @@ def common_run(lanes: AxisOffsets, steps: For | None) -> int:
     for step, count in enumerate(extents(lanes, steps)):
         if steps is not None:
             env[steps.var] = step
-        env[lanes.var] = np.arange(count)
-        breaks = _moves(lanes.offset, env) != 1
-        for guard in lanes.guards:
-            breaks = breaks | (_moves(guard, env) != 0)
-        run = gcd(run, count, *(int(i) + 1 for i in np.flatnonzero(breaks)))
+        run = gcd(run, _equal_stretches(lanes, lanes.guards, env, count))
     return run
 
 
@@ -59,8 +56,7 @@ def short_runs(
     if unit.tiles is not None or unit.rows > 1 or rows.offset.mentions(COUNT):
         return None
     (k,) = extents(lanes, None)
-    env: dict[str, Any] = dict.fromkeys(lanes.offset.variables, 0) | {lanes.var: np.arange(k)}
-    run = gcd(k, *(int(i) + 1 for i in np.flatnonzero(_moves(lanes.offset, env) != 1)))
+    run = _equal_stretches(lanes, (), dict.fromkeys(lanes.offset.variables, 0), k)
     found = ShortRuns(lanes.window, run, k // run)
     if run < LEAST or found.words(unit) > MOST_WORDS:
         return None
@@ -87,6 +83,15 @@ def _share_in_place(rows: AxisOffsets, lanes: AxisOffsets, height: int, workgrou
     apart = offsets.reshape(-1, height)
     is_even = (np.diff(apart, 2, axis=1) == 0).all(axis=1)
     return np.count_nonzero(is_even & is_whole.reshape(-1, height).all(axis=1)) / len(is_even)
+
+
+def _equal_stretches(lanes: AxisOffsets, guards: Iterable[Lin], env: Mapping[str, Any], count: int) -> int:
+    """The length of equal stretches of `count` lanes that lie together and pass each of the guards alike."""
+    along = {**env, lanes.var: np.arange(count)}
+    breaks = _moves(lanes.offset, along) != 1
+    for guard in guards:
+        breaks = breaks | (_moves(guard, along) != 0)
+    return gcd(count, *(int(i) + 1 for i in np.flatnonzero(breaks)))
 
 
 def _moves(index: Lin, env: dict[str, Any]) -> np.ndarray[Any, Any]:
