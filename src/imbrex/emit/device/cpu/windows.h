@@ -96,7 +96,7 @@ private:
   template <class F> void hold(const grid<F> &filter) {
     T *to = taps;
     constexpr int all = H::taps * X::taps * Depth;
-    if constexpr (AlongLanes && all >= W) {
+    if constexpr (AlongLanes && Depth > 1 && all >= W) {
       if (filter.step[3] == 1 && filter.step[4] == 0 && filter.step[1] == Depth && filter.step[0] == X::taps * Depth) return hold_lanes(filter);
     }
     for (int y = 0; y < H::taps; ++y)
