@@ -2,38 +2,44 @@
 
     v2:direct+product=v1:cpu:..@data_parallel,upto=16+product=v1:cpu:..@data_parallel
 
-Law: each bucket is tuned as a problem of its greatest size is, strips of a depthwise convolution are those of
-the greatest; buckets whose tunings differ in the blocks of that size alone are one, for a block may be larger
-than what there is, unless fewer threads would have work.  All have the algorithm of the greatest size.  A
-kernel that is told its size multiplies as the kernel of that size and tuning does, bit by bit.
+Law: each bucket is tuned as a problem of its greatest size is, on a CPU so that no size of it loses much
+(`bucket_tuning`); strips of a depthwise convolution are those of the greatest.  Buckets of one tuning are
+one.  All have the algorithm of the greatest size.  A kernel that is told its size multiplies as the kernel of
+that size and tuning does, bit by bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from imbrex.chip import CpuMachine, GpuMachine
+from imbrex.config.algorithm.product import Products
 from imbrex.config.algorithm.table import row_of
+from imbrex.config.bucket_tuning import Bucket, joined
 from imbrex.config.configuration import Configuration, TunedProduct
 from imbrex.config.configured import configured
+from imbrex.config.context import GemmContext
 from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.tiles import DATA_PARALLEL
 from imbrex.config.tuning import Tuning, text
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.diagnostic import Diagnostic
-from imbrex.problem import Conv2d, GemmSizes, Problem
+from imbrex.problem import Conv2d, Problem
 from imbrex.view.mma.vector import CPU_UNITS
 
 __all__ = ["bucketed", "buckets", "of_most", "of_size", "tile_of"]
 
 ENDS: Final[Mapping[str, tuple[int, ...]]] = {
     "m": (1, 4, 8, 16, 32, 64, 256, 1024, 4096, 16384),
-    "n": (1, 2, 4, 8, 16, 64, 256),
+    "n": (1, 2, 3, 4, 5, 6, 7, 8, 16, 64, 256),
 }
-"""The greatest sizes of buckets, by the size's name: dense where a panel of rows is not yet full."""
+"""The greatest sizes of buckets, by the size's name: dense where a panel of rows is not yet full, and where
+threads share few images.
+"""
 TILE_ENDS: Final[Mapping[str, tuple[int, ...]]] = {
     "m": (16, 64, 128, 256, 512, 1024, 2048, 4096, 16384),
     "n": (1, 2, 4, 8, 16, 32, 64, 256),
@@ -63,17 +69,32 @@ def bucketed(request: Request) -> Configuration:
         return last
     wanted = replace(request, algorithm=last.algorithm)
     ends = (ENDS if isinstance(request.machine, CpuMachine) else TILE_ENDS)[size.name]
-    chosen: list[TunedProduct] = []
+    found: list[Bucket] = []
     for end in (e for e in ends if size.least <= e < size.most):
-        found = _configured(wanted, end)
-        if _outline(found) == _outline(last):
-            chosen.append(replace(found.products[0], upto=end))
-    chosen.append(last.products[0])
-    kept = [chosen[-1]]
-    for one in reversed(chosen[:-1]):
-        if not _is_like(one, kept[0], request):
-            kept.insert(0, one)
-    return replace(last, products=tuple(kept))
+        one = _configured(wanted, end)
+        if _outline(one) == _outline(last):
+            found.append(Bucket(found[-1].end + 1 if found else size.least, end, one.products[0]))
+    found.append(Bucket(found[-1].end + 1 if found else size.least, size.most, last.products[0]))
+    return replace(last, products=_different(found, request, last))
+
+
+def _different(found: Sequence[Bucket], request: Request, of: Configuration) -> tuple[TunedProduct, ...]:
+    """Buckets whose products differ."""
+    problem, machine = request.problem, request.machine
+    if isinstance(machine, CpuMachine) and all(isinstance(one.best.tuning, CpuTuning) for one in found):
+
+        def context_of(number: int) -> GemmContext:
+            made = products(problem.at(number), of, machine)
+            assert isinstance(made, Products), of
+            return made.products[0].context
+
+        each = problem.gemm.n // problem.n if isinstance(problem, Conv2d) else 1
+        return joined(found, lambda tuning: _along(tuning, problem), each, context_of, machine)
+    kept = [found[-1].best]
+    for one in reversed(found[:-1]):
+        if one.best != replace(kept[0], upto=None):
+            kept.insert(0, replace(one.best, upto=one.end))
+    return tuple(kept)
 
 
 def _configured(request: Request, size: int) -> Configuration:
@@ -148,27 +169,6 @@ def _along(tuning: Tuning, problem: Problem) -> str:
     """
     is_swapped = getattr(tuning, "swapped", False)
     return "m_per_block" if isinstance(problem, Conv2d) == is_swapped else "n_per_block"
-
-
-def _is_like(one: TunedProduct, other: TunedProduct, request: Request) -> bool:
-    """Do two buckets differ in blocks of the run-time size alone, and occupy as many threads with either?"""
-    tunings, machine, end = (one.tuning, other.tuning), request.machine, one.upto
-    if isinstance(tunings[0], CpuTuning) and isinstance(tunings[1], CpuTuning):
-        assert isinstance(machine, CpuMachine) and end is not None, one
-        key, sizes = _along(tunings[0], request.problem), request.problem.at(end).gemm
-        busy = [min(machine.threads, _workgroups(tuning, sizes)) for tuning in tunings]
-        if busy[1] < busy[0]:
-            return False
-        block = {key: getattr(tunings[1], key)}
-        one = replace(one, tuning=replace(tunings[0], **block))
-    return replace(one, upto=None) == replace(other, upto=None)
-
-
-def _workgroups(tuning: Tuning, sizes: GemmSizes) -> int:
-    """Blocks of a product of these sizes."""
-    assert isinstance(tuning, CpuTuning)
-    rows, columns = (sizes.n, sizes.m) if tuning.swapped else (sizes.m, sizes.n)
-    return sizes.g * -(-rows // tuning.m_per_block) * -(-columns // tuning.n_per_block)
 
 
 def _outline(of: Configuration) -> Configuration:
