@@ -4,7 +4,7 @@
     any    one for the first number that is met, and one for all others, which every call tells its number
 
 Law: a kernel that is built is taken before any other is made, that of the very number first; where a problem
-cannot leave the number open, each number has its own, and the reason is told once.
+cannot leave the number open, each number has its own, and the first reason is told.
 """
 
 from __future__ import annotations
@@ -94,10 +94,10 @@ def kernel_of(
 
 
 def refuse(opened: Problem, target: Target, threads: int, reason: str) -> None:
-    """Gives every number its own kernel from now on, and tells the reason."""
+    """Gives every number its own kernel from now on, and tells the first such reason of a process."""
     _families.setdefault((opened, target, threads), _Family()).refused = reason
-    text = f"{problem_text(opened)}: {reason}; each number has a kernel of its own"
-    _tell_once(text, text)
+    told = "each number has a kernel of its own, here and where else that is so"
+    _tell_once("each", f"{problem_text(opened)}: {reason}; {told}")  # a model may have fifty of them
 
 
 def _announced(opened: Problem, number: int, family: _Family) -> str:
