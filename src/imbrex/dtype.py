@@ -13,6 +13,10 @@ scaled before it is stored, and a problem states no scale.
 A microscaled type is an element and, of each 32 neighbours along k, one e8m0 that all of them are multiplied
 by: 2^(byte - 127), NaN of 255 (Open Compute Project, "Microscaling Formats", 2023).  Its arrays are two: of
 the elements, and of the scales.
+
+Elements of 4 and 6 bits have no address of their own.  An array holds them in packs of neighbours along k, 2
+of 4 bits in a byte or 16 of 6 bits in 12 bytes, the first one in the lowest bits; shapes, strides and all
+that is made of them count packs, and a problem's k counts elements.  `packed` and `widened` go between them.
 """
 
 from __future__ import annotations
@@ -31,6 +35,9 @@ __all__ = [
     "BF16",
     "DTYPES",
     "E8M0",
+    "F4E2M1FN",
+    "F6E2M3FN",
+    "F6E3M2FN",
     "F8E4M3FN",
     "F8E4M3FNUZ",
     "F8E5M2",
@@ -40,6 +47,9 @@ __all__ = [
     "F64",
     "I8",
     "I32",
+    "MXF4E2M1FN",
+    "MXF6E2M3FN",
+    "MXF6E3M2FN",
     "MXF8E4M3FN",
     "MXF8E5M2",
     "SCALED",
@@ -47,7 +57,9 @@ __all__ = [
     "DType",
     "dtype",
     "microscaled",
+    "packed",
     "saturated",
+    "widened",
 ]
 
 SCALED = 32
@@ -61,11 +73,13 @@ class DType:
     c_name: what C++ calls it in memory; a struct of the device headers where C++ has no arithmetic on it.
     array_type: of the elements of an array, in NumPy or `ml_dtypes`.  dlpack_code: DLDataTypeCode; None where
     another row has the same arrays.  accumulator_name, output_name: names in `DTYPES`.
+    pack: neighbours along k that memory holds as one, of which mlir_name and c_name speak.
     significand_bits: with the leading one; 0 for integers, which never round.  min_exponent: of the smallest
     normal number.  poison: bits that no kernel computes: of a float a quiet NaN with a payload of its own,
     its NaN with the sign, or its only one.  largest_finite: given for a float whose largest value is not the
     one that IEEE 754 would have.  read_bits: of the significand that a product reads, where they are fewer
-    than memory holds.  element_name: of a microscaled type, in `DTYPES`.
+    than memory holds.  element_name: of a microscaled type, in `DTYPES`.  is_operand: are there products of
+    it?
     tensor_map: CUtensorMapDataType; None where there is none.  miopen, hipblaslt, compute: what MIOpenDriver
     calls a convolution of this type, and hipblaslt-bench a matrix of it and arithmetic in it.
     aliases: other names that users may give.
@@ -85,6 +99,8 @@ class DType:
     largest_finite: float | None = None
     read_bits: int | None = None
     element_name: str | None = None
+    pack: int = 1
+    is_operand: bool = True
     tensor_map: str | None = None
     miopen: str | None = None
     hipblaslt: str | None = None
@@ -100,8 +116,8 @@ class DType:
 
     @property
     def bytes(self) -> int:
-        """Bytes of one element of an array."""
-        return -(-self.bits // 8)
+        """Bytes of one element of an array, or of a pack."""
+        return self.bits * self.pack // 8
 
     @property
     def is_half(self) -> bool:
@@ -129,7 +145,14 @@ class DType:
 
     @cached_property
     def numpy(self) -> np.dtype[Any]:
-        """The element type of an array; `ml_dtypes` is imported at first use."""
+        """The element type of an array that a kernel takes: of a pack of bytes, these."""
+        if self.pack == 1:
+            return self.unpacked
+        return np.dtype(np.uint8 if self.bytes == 1 else f"V{self.bytes}")
+
+    @cached_property
+    def unpacked(self) -> np.dtype[Any]:
+        """The type of an array of single elements; `ml_dtypes` is imported at first use."""
         module, name = self.array_type.split(".")
         return np.dtype(getattr(import_module(module), name))
 
@@ -166,7 +189,7 @@ class DType:
     def nearest(self, value: float) -> float:
         """The number of this float type next to `value`: infinity beyond the largest."""
         with np.errstate(over="ignore"):
-            return float(self.numpy.type(value))
+            return float(self.unpacked.type(value))
 
     @property
     def largest(self) -> float:
@@ -223,11 +246,23 @@ I8 = DType(
 )  # fmt: skip
 I32 = DType(
     "i32", 32, "int32_t", "i32", "numpy.int32", 0, "i32", "i32", 0, 0, 0xA5A5_5A5A,
-    tensor_map="INT32", hipblaslt="i32_r", compute=("i32_r", "c_i32_r", "i"),
+    tensor_map="INT32", hipblaslt="i32_r", compute=("i32_r", "c_i32_r", "i"), is_operand=False,
 )  # fmt: skip
 E8M0 = DType(
     "e8m0", 8, "imbrex::e8m0", "f8E8M0FNU", "ml_dtypes.float8_e8m0fnu", 14, "f32", "f32", 1, -127, 0xFF,
-    largest_finite=2.0**127,
+    largest_finite=2.0**127, is_operand=False,
+)  # fmt: skip
+F4E2M1FN = DType(
+    "f4e2m1fn", 4, "imbrex::f4e2m1fn_x2", "vector<2xf4E2M1FN>", "ml_dtypes.float4_e2m1fn", 17, "f32", "f32",
+    2, 0, 0xFF, largest_finite=6.0, pack=2, is_operand=False, hipblaslt="f4_r",
+)  # fmt: skip
+F6E2M3FN = DType(
+    "f6e2m3fn", 6, "imbrex::f6e2m3fn_x16", "vector<16xf6E2M3FN>", "ml_dtypes.float6_e2m3fn", 15, "f32", "f32",
+    4, 0, 0xFF, largest_finite=7.5, pack=16, is_operand=False, hipblaslt="f6_r",
+)  # fmt: skip
+F6E3M2FN = DType(
+    "f6e3m2fn", 6, "imbrex::f6e3m2fn_x16", "vector<16xf6E3M2FN>", "ml_dtypes.float6_e3m2fn", 16, "f32", "f32",
+    3, -2, 0xFF, largest_finite=28.0, pack=16, is_operand=False, hipblaslt="bf6_r",
 )  # fmt: skip
 MXF8E4M3FN = replace(
     F8E4M3FN, name="mxf8e4m3fn", dlpack_code=None, element_name="f8e4m3fn", tensor_map=None, miopen=None,
@@ -237,12 +272,25 @@ MXF8E5M2 = replace(
     F8E5M2, name="mxf8e5m2", dlpack_code=None, element_name="f8e5m2", tensor_map=None, miopen=None,
     hipblaslt=None, aliases=("mxbf8",),
 )  # fmt: skip
+MXF6E2M3FN = replace(
+    F6E2M3FN, name="mxf6e2m3fn", dlpack_code=None, element_name="f6e2m3fn", is_operand=True, hipblaslt=None,
+    aliases=("mxfp6",),
+)  # fmt: skip
+MXF6E3M2FN = replace(
+    F6E3M2FN, name="mxf6e3m2fn", dlpack_code=None, element_name="f6e3m2fn", is_operand=True, hipblaslt=None,
+    aliases=("mxbf6",),
+)  # fmt: skip
+MXF4E2M1FN = replace(
+    F4E2M1FN, name="mxf4e2m1fn", dlpack_code=None, element_name="f4e2m1fn", is_operand=True, hipblaslt=None,
+    aliases=("mxfp4",),
+)  # fmt: skip
 
 DTYPES: dict[str, DType] = {
     t.name: t
     for t in (
         *(F32, F16, BF16, F64, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, TF32, I8, I32),
-        *(E8M0, MXF8E4M3FN, MXF8E5M2),
+        *(E8M0, F4E2M1FN, F6E2M3FN, F6E3M2FN),
+        *(MXF8E4M3FN, MXF8E5M2, MXF6E2M3FN, MXF6E3M2FN, MXF4E2M1FN),
     )
 }
 
@@ -277,3 +325,25 @@ def saturated(values: npt.NDArray[np.float64], element: DType) -> npt.NDArray[np
     """As integers of that type: the nearest one, halves to even; its least or largest beyond; 0 of a NaN."""
     found = np.clip(np.rint(values), -element.largest - 1.0, element.largest)
     return np.where(np.isnan(values), 0.0, found)
+
+
+def packed(values: npt.NDArray[Any], element: DType) -> npt.NDArray[Any]:
+    """An array that a kernel takes: numbers rounded to that type, where memory holds packs those of
+    neighbours along the last dimension, the first in the lowest bits.
+    """
+    found = np.ascontiguousarray(values.astype(element.unpacked))
+    if element.pack == 1:
+        return found
+    places = np.arange(element.bits, dtype=np.uint8)
+    bits = (found.view(np.uint8)[..., None] >> places & 1).reshape(*found.shape[:-1], -1)
+    return np.packbits(bits, axis=-1, bitorder="little").view(element.numpy)
+
+
+def widened(array: npt.NDArray[Any], element: DType) -> npt.NDArray[np.float64]:
+    """The numbers of an array that a kernel takes: single elements."""
+    if element.pack == 1:
+        return array.astype(np.float64)
+    row = np.ascontiguousarray(array).view(np.uint8)
+    bits = np.unpackbits(row, axis=-1, bitorder="little").reshape(*row.shape[:-1], -1, element.bits)
+    codes = np.packbits(bits, axis=-1, bitorder="little")[..., 0]
+    return codes.view(element.unpacked).astype(np.float64)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import imbrex
-from imbrex.dtype import MXF8E4M3FN, MXF8E5M2
+from imbrex.dtype import DTYPES, MXF4E2M1FN, MXF6E2M3FN, MXF6E3M2FN, MXF8E4M3FN, MXF8E5M2, DType, packed
 from imbrex.kernel import Emulate
 from imbrex.problem import Gemm
 
@@ -20,8 +20,8 @@ WIDE = "mfma_f32_32x32x64_{0}_{0},xor,{1}"
 TALL = "mfma_f32_16x16x128_{0}_{0},{1}"
 
 
-def nt(m: int, n: int, k: int) -> Gemm:
-    return Gemm(m, n, k, transpose_b=True, dtype=MXF8E4M3FN)
+def nt(m: int, n: int, k: int, dtype: DType = MXF8E4M3FN, **given: Any) -> Gemm:
+    return Gemm(m, n, k, transpose_b=True, dtype=dtype, **given)
 
 
 CASES: dict[str, tuple[Gemm, str | None, str | None, Emulate]] = {
@@ -50,13 +50,29 @@ CASES: dict[str, tuple[Gemm, str | None, str | None, Emulate]] = {
         Gemm(64, 96, 480, transpose_b=True, dtype=MXF8E4M3FN, epilogue="bf16(x)"),
         TALL.format("fp8", "padded,staged,swapped,2,1"), None, "isa",
     ),
+    "4 bits, chosen": (nt(37, 53, 96, MXF4E2M1FN), None, None, "isa"),
+    "4 bits, ahead, in parts": (
+        nt(100, 72, 2080, MXF4E2M1FN), WIDE.format("fp4", "ahead,swapped"), "stream_k:7", "isa",
+    ),
+    "4 bits, staged, rows with gaps": (
+        nt(37, 53, 672, MXF4E2M1FN, batch=2, lda=704, beta=3.0), TALL.format("fp4", "padded,staged"),
+        None, "isa",
+    ),
+    "4 bits, direct": (nt(100, 72, 1056, MXF4E2M1FN), TALL.format("fp4", "xor,direct"), "split_k:5", True),
+    "6 bits, chosen": (nt(37, 53, 160, MXF6E2M3FN), None, None, "isa"),
+    "6 bits, ahead": (nt(100, 72, 1056, MXF6E3M2FN), WIDE.format("bf6", "ahead,swapped"), None, "isa"),
+    "6 bits, direct": (nt(100, 72, 672, MXF6E2M3FN), TALL.format("fp6", "xor,direct"), "stream_k:7", True),
+    "6 bits, staged, rows with gaps": (
+        nt(37, 53, 96, MXF6E3M2FN, batch=2, ldb=128), TALL.format("bf6", "padded,staged"), None, "isa",
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_equals_the_reference(name: str) -> None:
     problem, tuning, schedule, emulate = CASES[name]
-    given = f"v1:xdlops:64,64,4,32,32,32,{tuning}" if tuning else None
+    pack = 32 // problem.dtype.pack
+    given = f"v1:xdlops:64,64,4,32,32,{pack},{tuning}" if tuning else None
     kernel = imbrex.compile(problem, "gfx950", emulate=emulate, tuning=given, schedule=schedule)
     assert (found := kernel.check()).is_right, str(found)
 
@@ -83,3 +99,38 @@ def test_a_function_takes_arrays_of_ml_dtypes() -> None:
         imbrex.Diagnostic, match="gfx942 has no matrix instruction that multiplies mxf8e4m3fn"
     ):
         imbrex.gemm(a, b, transpose_b=True, block_scales=scales, target="gfx942", emulate=True)
+
+
+@pytest.mark.parametrize("name", [n for n, t in DTYPES.items() if t.is_microscaled and t.pack > 1])
+def test_a_function_takes_single_elements_and_packed_bytes(name: str) -> None:
+    random, dtype = np.random.default_rng(2), DTYPES[name]
+    a, b = (random.integers(-4, 5, shape).astype(dtype.unpacked) for shape in ((20, 96), (96, 36)))
+    powers = [random.integers(-3, 4, (rows, 3)) for rows in (20, 36)]
+    scales: Any = tuple((p + 127).astype("u1") for p in powers)
+    wide_a, wide_b = (
+        x.astype(np.float64) * np.repeat(2.0**p, 32, axis=1) for x, p in zip((a, b.T), powers, strict=True)
+    )
+    where: dict[str, Any] = {"target": "gfx950", "emulate": True, "block_scales": scales}
+    assert np.array_equal(imbrex.gemm(a, b, **where), wide_a @ wide_b.T)
+    bytes_a, bytes_b = (packed(x, dtype).view("u1") for x in (a, b.T))
+    assert bytes_a.shape == (20, 96 * dtype.bits // 8)
+    found = imbrex.gemm(bytes_a, bytes_b, transpose_b=True, compute=name, **where)
+    assert np.array_equal(found, wide_a @ wide_b.T)
+    with pytest.raises(ValueError, match="lie along k, the last dimension of 'b'; say transpose_b=True"):
+        imbrex.gemm(bytes_a, bytes_b, compute=name, **where)
+    with pytest.raises(ValueError, match="'a' has 90 elements along k, no multiple of 32"):
+        imbrex.gemm(a[:, :90], b[:90], **where)
+
+
+def test_packs_that_do_not_lie_along_k_are_refused() -> None:
+    with pytest.raises(
+        imbrex.Diagnostic, match="elements of mxf4e2m1fn, of 4 bits, lie in packs along k"
+    ) as said:
+        Gemm(64, 64, 64, dtype="mxfp4")
+    assert said.value.hint is not None and "transpose_b true" in said.value.hint
+    with pytest.raises(
+        imbrex.Diagnostic, match="lda must be a multiple of 32 elements of mxf6e2m3fn, got 80"
+    ):
+        nt(64, 64, 64, MXF6E2M3FN, lda=80)
+    with pytest.raises(imbrex.Diagnostic, match="products of f4e2m1fn have scales of blocks"):
+        nt(64, 64, 64, DTYPES["f4e2m1fn"])

@@ -41,8 +41,8 @@ def case(one: Instruction, kind: str, chip: str, number: int) -> Case:
     numbers = ",".join(map(str, (*block, packs, m, n, pack, one.name)))
     depth = max(1, int(STEPS[number % 5] * packs * pack))
     if DTYPES[kind].is_microscaled:
-        depth = -(-depth // SCALED) * SCALED
-    problem = Gemm(m=block[0] + 1, n=block[1] + 3, k=depth, dtype=kind)
+        depth = -(-depth * DTYPES[kind].pack // SCALED) * SCALED
+    problem = Gemm(m=block[0] + 1, n=block[1] + 3, k=depth, dtype=kind, transpose_b=DTYPES[kind].pack > 1)
     return Case(problem, f"v1:xdlops:{numbers}", chip)
 
 

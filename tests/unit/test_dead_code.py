@@ -18,7 +18,6 @@ PAGES = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
 
 FOR_TESTS = {
     "in_registers": "the instructions that models of a wave can compute",
-    "k_base": "how tests hold the table of instructions against the builtins",
     "NOT_INTERLEAVED": "an order of other systems, against which swizzles are tested",
     "flattened": "a graph of the Stream-K note",
     "reordered": "a graph of the Stream-K note",

@@ -19,6 +19,8 @@ from imbrex.dtype import (
     I32,
     DType,
     dtype,
+    packed,
+    widened,
 )
 
 FLOATS = [t for t in DTYPES.values() if t.is_float]
@@ -27,7 +29,7 @@ EIGHT_BITS = [F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ]
 
 
 def finfo(element: DType) -> Any:
-    return ml_dtypes.finfo(element.numpy)
+    return ml_dtypes.finfo(element.unpacked)
 
 
 @pytest.mark.parametrize("element", DTYPES.values(), ids=str)
@@ -38,7 +40,7 @@ def test_names_find_their_types(element: DType) -> None:
 
 @pytest.mark.parametrize("element", WHOLE, ids=str)
 def test_element_types_of_arrays_are_those_of_numpy(element: DType) -> None:
-    assert dtype(element.numpy) is element
+    assert dtype(element.unpacked) is element
 
 
 @pytest.mark.parametrize("element", FLOATS, ids=str)
@@ -73,6 +75,7 @@ def test_accumulators_and_outputs() -> None:
         "e8m0": ("f32", "f32"),
         "mxf8e4m3fn": ("f32", "f32"),
         "mxf8e5m2": ("f32", "f32"),
+        **{f"{mx}{t}": ("f32", "f32") for t in ("f4e2m1fn", "f6e2m3fn", "f6e3m2fn") for mx in ("", "mx")},
     }
 
 
@@ -89,6 +92,19 @@ def test_short_names_of_8_bit_floats(alias: str, element: DType) -> None:
 def test_small_integers_are_exact_in_8_bit_floats(element: DType) -> None:
     whole = np.arange(-8, 9)
     assert np.array_equal(whole.astype(element.numpy).astype(np.int64), whole)
+
+
+@pytest.mark.parametrize("element", [t for t in DTYPES.values() if t.pack > 1], ids=str)
+def test_packs_hold_every_number_the_first_in_the_lowest_bits(element: DType) -> None:
+    """By hand: number i of a row is the bits from `bits` * i on of the row as one integer."""
+    codes = np.arange(64, dtype=np.uint8).reshape(2, 32) % 2**element.bits
+    values = codes.view(element.unpacked).astype(np.float64)
+    found = packed(values, element)
+    assert found.shape == (2, 32 // element.pack) and found.dtype == element.numpy
+    for row, own in zip(found, codes, strict=True):
+        whole = int.from_bytes(row.tobytes(), "little")
+        assert [whole >> element.bits * i & (2**element.bits - 1) for i in range(32)] == own.tolist()
+    assert np.array_equal(widened(found, element), values)
 
 
 @pytest.mark.parametrize("name", ["f8", "complex64", "", object()])

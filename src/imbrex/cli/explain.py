@@ -210,7 +210,8 @@ def _array(operand: Operand, dims: Sequence[tuple[str, int]] | None) -> str:
     named = zip(operand.layout, operand.shape, strict=True) if dims is None else dims
     told = ", ".join(f"{name} {size}" for name, size in named)
     gaps = "" if operand.strides is None else f", strides {', '.join(map(str, operand.strides))}"
-    return f"[{told}] {operand.dtype}{gaps}{'  written' if operand.is_written else ''}"
+    packs = f" in packs of {operand.dtype.pack}" if operand.dtype.pack > 1 else ""
+    return f"[{told}] {operand.dtype}{packs}{gaps}{'  written' if operand.is_written else ''}"
 
 
 def _product_text(product: Product, number: int, count: int, machine: Machine) -> Iterator[str]:

@@ -17,6 +17,7 @@ from imbrex.function.finish import each_out, epilogue_of, first_out, further, la
 from imbrex.function.matrix import Apart, Matrices, matrices, result
 from imbrex.function.memory import Memory
 from imbrex.function.memory_of import memory_of
+from imbrex.function.packs import in_packs
 from imbrex.function.plan import planned, remember
 from imbrex.kernel import Emulate, Kernel
 from imbrex.problem import Gemm
@@ -60,10 +61,10 @@ def gemm(
     + bias)" (docs/epilogue.md); without one, `bias`, a vector of n, and `residual`, of the result's shape,
     are added. scales: arrays of float32 by name, by which sums are multiplied before that, `scale_a` and
     `scale_b` of one number, `row_scale` of m, `channel_scale` of n, and after it, `scale_c` of one.
-    block_scales: of 8-bit floats, two arrays of E8M0 (docs/amd.md). compute: "tf32" lets a GPU multiply
-    float32 by 11 bits. batches: "any" has one kernel for all numbers of rows. target, emulate, algorithm: as
-    of `compile`; by default the CPU, or NVIDIA's GPU that arrays lie on, in `stream`, else torch's current
-    one; another one gets copies. Of an epilogue with a `pre_activation(...)` results, and `out`, are a pair.
+    block_scales: two arrays of E8M0 (docs/amd.md). compute: "tf32" multiplies float32 by 11 bits, "mxfp4"
+    and its like say what bytes are. batches: "any" has one kernel for all numbers of rows. target, emulate,
+    algorithm: as of `compile`; by default the CPU, or NVIDIA's GPU that arrays lie on, in `stream`, else
+    torch's; another one gets copies. Of an epilogue with a `pre_activation(...)` results and `out` are pairs.
     """
     second = beta if c is not None else 0.0
     more, blocks = further(bias, residual, scales), scales_of(block_scales)
@@ -111,14 +112,13 @@ def _product(
         expect_numbers(value, name)
     memory = memory_of(a, options.target)
     where = call_target(options.target, options.emulate, threads, memory.target)
-    left = matrices(a, "a", options.transposes[0], memory)
-    right = matrices(b, "b", options.transposes[1], memory)
-    element = element_of({"a": left.laid, "b": right.laid}, options.compute, blocks)
+    left, right, element = _operands(options, a, b, blocks, memory)
+    laid_out = {"a": left.laid, "b": right.laid}
     after = epilogue_of(options.epilogue, tuple(more), element)
     shape = _result_shape(left, right)
     product = result(memory, shape, stored(after, element), first_out(out, after))
     written, beta = product.laid, float(options.beta)
-    results, returned = results_of(written, after, out, {"a": left.laid, "b": right.laid}, a)
+    results, returned = results_of(written, after, out, laid_out, a)
     read = laid_further(
         more, (element, stored(after, element)), (shape[-2], shape[-1]), written, out, is_filled=beta != 0.0
     )
@@ -128,9 +128,10 @@ def _product(
         _without_terms(memory, written.array, beta)
         return returned
     if not left.columns:
-        (left, right), blocks = _one_zero_term(memory, shape, element := element.element), ()
-    read = (*laid_blocks(blocks, shape, left.columns, memory), *read)
-    sizes = (shape[-2], shape[-1], left.columns, shape[0] if len(shape) == 3 else 1)
+        element = element.element if element.element.is_operand else element.accumulator
+        (left, right), blocks = _one_zero_term(memory, shape, element), ()
+    sizes = (shape[-2], shape[-1], left.columns * element.pack, shape[0] if len(shape) == 3 else 1)
+    read = (*laid_blocks(blocks, shape, sizes[2], memory), *read)
     flags = (left.is_transposed, right.is_transposed)
     apart = (left.apart, right.apart, product.apart)
     scales = (float(options.alpha), beta)
@@ -143,6 +144,27 @@ def _product(
         values = (a, b, *blocks, *more.values(), *each_out(out))
         remember(options, values, threads, places, used, kernel, returned)
     return returned
+
+
+class _Operands(NamedTuple):
+    """What a call multiplies, and the type of the product."""
+
+    a: Matrices
+    b: Matrices
+    element: DType
+
+
+def _operands(options: _GemmOptions, a: Any, b: Any, blocks: tuple[Any, ...], memory: Memory) -> _Operands:
+    """The two matrices; those of elements of fewer than 8 bits in packs."""
+    packs = in_packs(a, b, options.transposes, options.compute) if blocks else None
+    if packs is not None:
+        left, right = matrices(packs.a, "a", False, memory), matrices(packs.b, "b", True, memory)
+        return _Operands(left, right, packs.product)
+    left, right = (
+        matrices(value, name, is_so, memory)
+        for value, name, is_so in zip((a, b), "ab", options.transposes, strict=True)
+    )
+    return _Operands(left, right, element_of({"a": left.laid, "b": right.laid}, options.compute, blocks))
 
 
 def _without_terms(memory: Memory, result: Any, beta: float) -> None:

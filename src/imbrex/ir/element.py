@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Final, TypeAlias, cast
 
-from xdsl.dialects.builtin import AnyFloat, Builtin, FloatAttr, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import AnyFloat, Builtin, FloatAttr, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute
 
 from imbrex.dtype import DTYPES, DType
@@ -13,8 +14,10 @@ from imbrex.dtype import DTYPES, DType
 Zero: TypeAlias = IntegerAttr[IntegerType] | FloatAttr[AnyFloat]
 
 BY_MLIR_NAME: Final[dict[str, DType]] = {t.mlir_name: t for t in DTYPES.values() if not t.is_microscaled}
+_SINGLE: Final = {re.sub(r"vector<\d+x(.*)>", r"\1", name): t.name for name, t in BY_MLIR_NAME.items()}
+"""What MLIR calls one element of a pack -> our name."""
 FLOATS: Final[dict[str, type[AnyFloat]]] = {
-    BY_MLIR_NAME[a.name].name: cast("type[AnyFloat]", a) for a in Builtin.attributes if a.name in BY_MLIR_NAME
+    _SINGLE[a.name]: cast("type[AnyFloat]", a) for a in Builtin.attributes if a.name in _SINGLE
 }
 
 
@@ -27,8 +30,11 @@ def dtype_of(element: Attribute) -> DType:
 
 
 def element_of(dtype: DType) -> Attribute:
-    """The dialect's element type."""
-    return FLOATS[dtype.name]() if dtype.is_float else IntegerType(dtype.bytes * 8)
+    """The dialect's element type, a vector of a pack."""
+    if not dtype.is_float:
+        return IntegerType(dtype.bytes * 8)
+    single = FLOATS[dtype.name]()
+    return single if dtype.pack == 1 else VectorType(single, [dtype.pack])
 
 
 def accumulator_type(element: Attribute) -> Attribute:

@@ -148,12 +148,14 @@ def _gemm(op: GemmOp) -> Gemm:
             raise InvalidOp(op, "is a view, and a kernel takes scales as they are", "type", place)
     transposes = [flag is not None and flag.data for flag in (op.a_transposed, op.b_transposed)]
     strides = [_strides(op, i) for i in range(3)]
-    leading = {name: of[-2] for name, of in zip(LEADING.values(), strides, strict=True)}
-    apart = {name: of[0] for name, of in zip(STRIDES.values(), strides, strict=True)} if batch else {}
+    packs = [dtype_of(element_of(v)).pack for v in (op.a, op.b)] + [1]
+    steps = [tuple(step * pack for step in of) for of, pack in zip(strides, packs, strict=True)]
+    leading = {name: of[-2] for name, of in zip(LEADING.values(), steps, strict=True)}
+    apart = {name: of[0] for name, of in zip(STRIDES.values(), steps, strict=True)} if batch else {}
     problem = Gemm(
         m,
         n,
-        q if transposes[1] else p,
+        (q if transposes[1] else p) * packs[1],
         batch=batch[0] if batch else 1,
         transpose_a=transposes[0],
         transpose_b=transposes[1],

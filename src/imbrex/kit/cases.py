@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from imbrex.bench.resnet import LAYERS, conv
 from imbrex.config.xdlops.mfma import served
-from imbrex.dtype import DTYPES
+from imbrex.dtype import DTYPES, SCALED
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.problem.conv import Direction
 from imbrex.view.mma.instruction import FORMATS
@@ -81,10 +81,15 @@ def _products(eight: tuple[str, ...]) -> Iterator[Case]:
 
 def _microscaled(types: tuple[str, ...]) -> Iterator[Case]:
     """Scales of every layout of lanes: of both instructions, of steps that are read ahead, and in parts."""
-    wide, tall = "v1:xdlops:128,128,4,64,64,32,auto,xor,ahead,swapped", "v1:xdlops:64,64,4,16,16,32"
     for dtype, a, b in product(types, (False, True), (False, True)):
-        yield Case(_gemm(dtype=dtype, transpose_a=a, transpose_b=b))
+        if DTYPES[dtype].pack == 1 or (not a and b):
+            yield Case(_gemm(dtype=dtype, transpose_a=a, transpose_b=b))
     for dtype in types:
+        pack = SCALED // DTYPES[dtype].pack
+        wide, tall = (
+            f"v1:xdlops:128,128,4,64,64,{pack},auto,xor,ahead,swapped",
+            f"v1:xdlops:64,64,4,16,16,{pack}",
+        )
         yield Case(_gemm(dtype=dtype, transpose_b=True), tall)
         yield Case(_gemm(260, 200, 1056, dtype=dtype, transpose_b=True), wide)
         yield Case(_gemm(260, 200, 1056, dtype=dtype, transpose_b=True), wide, schedule="stream_k:7")

@@ -44,10 +44,12 @@ def element_of(dtype: DType) -> Json:
     told: Json = {"bytes": dtype.bytes, "poison": dtype.poison, "largest": dtype.largest, "minus_zero": None}
     if not dtype.is_float:
         return {**told, "kind": "int"}
-    minus = int(np.array([-0.0]).astype(dtype.numpy).view(f"u{dtype.bytes}")[0])
+    minus = int(np.array([-0.0]).astype(dtype.unpacked).view(f"u{dtype.unpacked.itemsize}")[0])
     told["minus_zero"] = minus or None
-    if dtype.bytes == 1:
-        values = np.arange(256, dtype=np.uint8).view(dtype.numpy).astype(np.float64)
+    if dtype.pack > 1:
+        told |= {"pack": dtype.pack, "bits": dtype.bits}
+    if dtype.bits <= 8:
+        values = np.arange(2**dtype.bits, dtype=np.uint8).view(dtype.unpacked).astype(np.float64)
         return {**told, "kind": "table", "codes": [float(v) if np.isfinite(v) else None for v in values]}
     is_ieee = dtype.array_type.startswith("numpy.")
     return {**told, "kind": "ieee" if is_ieee else "half_of_f32"}
@@ -122,10 +124,11 @@ def _draws(problem: Problem, values: Values, unit: Unit, seed: int) -> Iterator[
             told |= {"kind": "odd", "bits": read_bits(problem.dtype)}
             if not operand.dtype.is_float:
                 told = {"seed": seed + place, "kind": "whole", "low": -126, "high": 126}
-            kept = np.broadcast_to(masks[operand.role](_indices(operand)), operand.shape)
+            kept = np.broadcast_to(masks[operand.role](_indices(operand)), operand.unpacked_shape)
             told["kept"] = packed(np.packbits(kept))
         elif values == "float" and operand.dtype.is_float:
-            told |= {"kind": "real", "bits": operand.dtype.significand_bits}
+            bits = operand.dtype.significand_bits
+            told |= {"kind": "real", "bits": min(bits, bits - 1 - operand.dtype.min_exponent)}
         else:
             is_narrow = operand.dtype == problem.dtype and not problem.dtype.is_float
             low, high = (-128, 127) if is_narrow else (-widest, widest)
@@ -134,7 +137,7 @@ def _draws(problem: Problem, values: Values, unit: Unit, seed: int) -> Iterator[
 
 
 def _indices(operand: Operand) -> Mapping[str, npt.NDArray[Any]]:
-    return dict(zip(operand.layout, np.ogrid[*(slice(size) for size in operand.shape)], strict=True))
+    return dict(zip(operand.layout, np.ogrid[*(slice(size) for size in operand.unpacked_shape)], strict=True))
 
 
 def _want(problem: Problem, truth: Reference, is_exact: bool, data: Data, unit: Unit, seed: int) -> Json:

@@ -17,12 +17,13 @@ from imbrex.ir.chain import finish_of, names_of
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
-from imbrex.ir.shape import GLOBAL, PRIVATE, space_of
+from imbrex.ir.shape import GLOBAL, LDS, PRIVATE, space_of
 from imbrex.ir.source import InvalidOp
 from imbrex.lower.finish import finished
 from imbrex.lower.reader import Reader, element_type, number, row_major, sizes
 from imbrex.lower.stmt import Alloc, Buffer, For, MatrixMultiply, Move, MulAdd, Ref, Stmt
 from imbrex.view.mma import wave
+from imbrex.view.stage.lds import pack_of
 
 
 @dataclass(frozen=True)
@@ -182,8 +183,10 @@ def _side(op: ThreadwiseCopyOp, which: str, reader: Reader) -> Side:
 
 def _widest(end: Side) -> int:
     """Elements of one access; registers are not accessed."""
-    most = VECTOR_BYTES // element_type(end.value).bytes
-    return most if space_of(end.value) != PRIVATE else 1 << 30
+    size, many, space = element_type(end.value).bytes, 1 << 30, space_of(end.value)
+    if space == PRIVATE:
+        return many
+    return pack_of(many, size) if space == LDS else VECTOR_BYTES // size
 
 
 def _vector(ends: Sequence[Side], names: Sequence[str], box: Sequence[int], widest: int) -> tuple[int, int]:

@@ -113,8 +113,8 @@ def _expanded(index: Lin, lets: Mapping[str, Lin]) -> Lin:
 
 
 def _access(kernel: Kernel, one: Moved, machine: GpuMachine) -> Traffic:
-    """Accesses wider than 16 bytes go 16 bytes at a time."""
-    step = min(16, one.bytes_per_lane)
+    """Accesses wider than 16 bytes go 16 bytes at a time, or 8."""
+    step = min(8 if one.bytes_per_lane > 16 and one.bytes_per_lane % 16 else 16, one.bytes_per_lane)
     how = machine.served(step, one.way)
     places = offsets(kernel, one, machine.wave_size)
     pieces = np.concatenate([places + start for start in range(0, one.bytes_per_lane, step)])

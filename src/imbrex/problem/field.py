@@ -88,6 +88,9 @@ def operand_type(name: str | DType | npt.DTypeLike, *, has_scales: bool = True) 
     if found == E8M0:
         message = "e8m0 is the type of scales and no operand type"
         raise Diagnostic(message, hint="'mxf8e4m3fn' has such scales", subject="dtype")
+    if not found.is_operand:
+        message = f"products of {found} have scales of blocks"
+        raise Diagnostic(message, hint=f"say 'mx{found}'", subject="dtype")
     if found.is_microscaled and not has_scales:
         hint = f"convolutions take no scales of blocks; say '{found.element}'"
         raise Diagnostic(f"{found} is a type of matrix products", hint=hint, subject="dtype")

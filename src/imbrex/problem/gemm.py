@@ -40,6 +40,7 @@ class Gemm:
     greatest and least_m the least one; see `problem.run_time`.
     Of a microscaled dtype there are two arrays more, `block_scale_a` [m, k / 32] and `block_scale_b`
     [n, k / 32], whatever is transposed: op(A)[m, k] is multiplied by the scale of its run of 32 along k.
+    Where memory holds neighbours along k in packs, A is [m, k / pack] and B [n, k / pack], transposed.
     """
 
     m: int
@@ -95,6 +96,7 @@ class Gemm:
         for name, value in values.items():
             object.__setattr__(self, name, value)
         self._check_scales()
+        self._check_microscaled()
         given = {"a": (lda, stride_a), "b": (ldb, stride_b), "c": (ldc, stride_c)}
         for role in self.roles:
             found = strided(role, self.matrices(role), *given[role])
@@ -102,7 +104,7 @@ class Gemm:
             object.__setattr__(self, STRIDES[role], found.batch)
         object.__setattr__(self, "least_m", None if least is None else whole("least_m", least, least=1))
         self._check_run_time()
-        self._check_microscaled()
+        self._check_packs()
 
     def _check_scales(self) -> None:
         """Numbers must be some of the type that computes with them."""
@@ -132,9 +134,25 @@ class Gemm:
             message = f"{self.dtype} has a scale of each {SCALED} neighbours along k, and k is {self.k}"
             more = -(-self.k // SCALED) * SCALED
             raise Diagnostic(message, hint=f"fill a and b up to k {more} with zeros", subject="k")
-        if self.least_m is not None:
+
+    def _check_packs(self) -> None:
+        """A pack is of neighbours in memory, and a row is of whole packs."""
+        if self.dtype.is_microscaled and self.least_m is not None:
             message = f"a run-time m is not for {self.dtype}"
             raise Diagnostic(message, hint="give m a number", subject="m")
+        if self.dtype.pack == 1:
+            return
+        for name, is_along_k in (("transpose_a", not self.transpose_a), ("transpose_b", self.transpose_b)):
+            if not is_along_k:
+                message = f"elements of {self.dtype}, of {self.dtype.bits} bits, lie in packs along k"
+                hint = "store a as [m, k] and b as [n, k]: transpose_a false and transpose_b true (-transB 1)"
+                raise Diagnostic(message, hint=hint, subject=name)
+        for role in ("a", "b"):
+            for name in (LEADING[role], STRIDES[role]):
+                value = getattr(self, name)
+                if value is not None and value % SCALED:
+                    message = f"{name} must be a multiple of {SCALED} elements of {self.dtype}, got {value}"
+                    raise Diagnostic(message, hint="a row is of whole blocks", subject=name)
 
     @property
     def run_time(self) -> RunTime | None:
@@ -154,9 +172,9 @@ class Gemm:
         return "c"
 
     def dims(self, role: GemmRole) -> tuple[tuple[str, int], ...]:
-        """Dimension names and sizes of that array, outermost first."""
-        a = (("m", self.m), ("k", self.k))
-        b = (("k", self.k), ("n", self.n))
+        """Dimension names and sizes of that array, outermost first; along k in packs, where it has some."""
+        a = (("m", self.m), ("k", self.k // self.dtype.pack))
+        b = (a[1], ("n", self.n))
         match role:
             case "a":
                 matrix = a[::-1] if self.transpose_a else a
@@ -180,12 +198,16 @@ class Gemm:
         return tuple(size for _, size in self.dims(role))
 
     def matrices(self, role: GemmRole) -> Matrices:
-        """The array of that role as it is stored, whatever its rank."""
+        """The array of that role as it is stored, whatever its rank, in single elements."""
         rows, columns = self.shapes(role)[-2:]
-        return Matrices(self.batch, rows, columns)
+        return Matrices(self.batch, rows, columns * self._pack(role))
+
+    def _pack(self, role: GemmRole) -> int:
+        """Elements of that array that memory holds as one."""
+        return 1 if role == "c" else self.dtype.pack
 
     def stride(self, role: GemmRole) -> Stride:
-        """What is not dense of that array."""
+        """What is not dense of that array, in single elements."""
         match role:
             case "a":
                 return Stride(self.lda, self.stride_a)
@@ -197,8 +219,9 @@ class Gemm:
                 assert_never(role)
 
     def strides(self, role: GemmRole) -> tuple[int, ...]:
-        """Strides of that array's dimensions, in elements."""
-        return self.stride(role).of(self.matrices(role))[-len(self.shapes(role)) :]
+        """Strides of that array's dimensions, in elements, or packs."""
+        batch, leading, _ = (step // self._pack(role) for step in self.stride(role).of(self.matrices(role)))
+        return (batch, leading, 1)[-len(self.shapes(role)) :]
 
     @property
     def operands(self) -> tuple[Operand, ...]:

@@ -45,6 +45,11 @@ class Operand:
         return tuple(size if name in self.layout else 1 for name, size in sizes)
 
     @property
+    def unpacked_shape(self) -> tuple[int, ...]:
+        """Shape in single elements, where memory holds packs of neighbours along the last dimension."""
+        return (*self.shape[:-1], self.shape[-1] * self.dtype.pack)
+
+    @property
     def elements(self) -> int:
         return math.prod(self.shape)
 

@@ -27,8 +27,13 @@ __all__ = [
 
 Array = NDArray[Any]
 
-_NARROW = frozenset(t.array_name for t in DTYPES.values() if t.array_type.startswith("ml_dtypes."))
-"""NumPy knows most of them as records."""
+_NARROW = frozenset(
+    name
+    for t in DTYPES.values()
+    if t.array_type.startswith("ml_dtypes.")
+    for name in (t.array_name, t.numpy.name)
+)
+"""NumPy knows most of them, and packs, as records."""
 _MOST_WORK = 1000  # of NumPy, to tell whether two arrays with gaps share an element
 _DLPACK_CPU = 1  # dlpack.h, DLDeviceType
 _DLPACK_DEVICES = {
@@ -122,7 +127,8 @@ def share_memory(one: Array, other: Array) -> bool:
 def strided_view(memory: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
     """Elements of a row of memory as an array with these strides, in elements."""
     size = memory.itemsize
-    plain = memory.view(f"u{size}")  # NumPy has no code for some of ml_dtypes
+    # NumPy has no code for some of ml_dtypes.
+    plain = memory.view(f"u{size}") if size in (1, 2, 4, 8) else memory
     return as_strided(plain, tuple(shape), [s * size for s in strides]).view(memory.dtype)
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from imbrex.dtype import E8M0, F32, F64, DType
+from imbrex.dtype import E8M0, F32, F64, DType, packed
 from imbrex.problem import Conv2d, Gemm, Operand
 from imbrex.verify.bound import Data, likely
 from imbrex.verify.epilogue import is_exact as keeps_whole_numbers
@@ -109,14 +109,14 @@ def random_operands(
             low, high = EXPONENTS[values]
             drawn = 2.0 ** random.integers(low, high, operand.shape, endpoint=True)
         elif operand.role in masks:
-            drawn = _full(random, operand.shape, operand.dtype, problem.dtype)
+            drawn = _full(random, operand.unpacked_shape, operand.dtype, problem.dtype)
             drawn[~np.broadcast_to(masks[operand.role](_indices(operand)), drawn.shape)] = 0
         elif values == "float" and operand.dtype.is_float:
             drawn = _real(random, operand)
         else:
             is_narrow = operand.dtype == problem.dtype and not problem.dtype.is_float
             drawn = _whole(random, operand, -128 if is_narrow else -found.widest)
-        arrays[operand.role] = _laid(drawn.astype(operand.dtype.numpy), operand)
+        arrays[operand.role] = _laid(packed(drawn, operand.dtype), operand)
     own = problem_before(problem)
     is_exact_before = own is not None and known(own, values, unit).is_exact
     return Operands(arrays, found.is_exact, found.data, is_exact_before)
@@ -161,14 +161,14 @@ def _is_shift(problem: Conv2d | Gemm) -> bool:
 def _whole(random: np.random.Generator, operand: Operand, low: int) -> npt.NDArray[Any]:
     """Whole numbers from low to -low, or one less, without zero."""
     high = 126 if low == -128 else -low - 1
-    drawn = random.integers(low, high, operand.shape, np.int16, endpoint=True)
+    drawn = random.integers(low, high, operand.unpacked_shape, np.int16, endpoint=True)
     drawn += drawn >= 0
     return drawn
 
 
 def _real(random: np.random.Generator, operand: Operand) -> npt.NDArray[Any]:
     """Uniform in [-1, 1).  None is subnormal in 16 bits, where some units take it as zero (CDNA2 ISA)."""
-    real = 2 * random.random(operand.shape, np.float64 if operand.dtype == F64 else np.float32) - 1
+    real = 2 * random.random(operand.unpacked_shape, np.float64 if operand.dtype == F64 else np.float32) - 1
     if operand.dtype.bytes == 2:
         least = operand.dtype.smallest_normal
         real[np.abs(real) < least] = least
@@ -188,8 +188,8 @@ def _full(
 
 
 def _indices(operand: Operand) -> dict[str, npt.NDArray[Any]]:
-    """Index of every element along each dimension."""
-    return dict(zip(operand.layout, np.ogrid[*(slice(size) for size in operand.shape)], strict=True))
+    """Index of every single element along each dimension."""
+    return dict(zip(operand.layout, np.ogrid[*(slice(size) for size in operand.unpacked_shape)], strict=True))
 
 
 def _laid(array: npt.NDArray[Any], operand: Operand) -> npt.NDArray[Any]:
@@ -221,7 +221,7 @@ def exact_range(problem: Conv2d | Gemm, unit: Unit | None = None) -> int:
     is_narrow = unit.sum_bits + 1 < bits
     widest = likely(problem.terms * problem.result.elements) * math.sqrt(problem.terms)
     scales = 4.0 ** EXPONENTS["integer"][1] if problem.dtype.is_microscaled else 1.0
-    for reach in range(WIDEST, 0, -1):
+    for reach in range(min(WIDEST, int(problem.dtype.largest)), 0, -1):
         largest = max(1.0, abs(alpha)) * problem.terms * scales * reach * reach + abs(beta) * reach
         mean_square = (reach + 1) * (2 * reach + 1) / 6
         is_kept = not is_narrow or min(problem.terms * reach**2, widest * mean_square) < 2.0 ** (

@@ -29,7 +29,10 @@ def poisoned(
 ) -> npt.NDArray[Any]:
     """A new array full of poison; with strides, in elements, in memory of poison that `spoiled` looks at."""
     array = np.empty(shape if strides is None else _allocated(shape, strides), element.numpy)
-    poison(array)
+    if element.pack == 1:
+        poison(array)
+    else:
+        array.view(np.uint8).fill(element.poison)
     return array if strides is None else strided_view(array, shape, strides)
 
 

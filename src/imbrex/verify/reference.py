@@ -15,7 +15,7 @@ from typing import Any, assert_never
 import numpy as np
 import numpy.typing as npt
 
-from imbrex.dtype import E8M0, SCALED, saturated
+from imbrex.dtype import E8M0, F64, SCALED, saturated, widened
 from imbrex.problem import Conv2d, Gemm, Role
 from imbrex.problem.axis import Axis
 from imbrex.problem.epilogue import Epilogue
@@ -62,11 +62,13 @@ def reference(
     data of any kind is proportional to.  flushes: by a unit that takes subnormal operands as zeros.
     ValueError where an array has another shape than its operand.
     """
-    operands = {role: np.asarray(array).astype(np.float64) for role, array in arrays.items()}
+    operands = {role: np.asarray(array) for role, array in arrays.items()}
     for operand in problem.operands:
         if operand.role in operands and operands[operand.role].shape != operand.shape:
             got = operands[operand.role].shape
             raise ValueError(f"'{operand.role}' must have shape {operand.shape}, got {got}")
+    of = {operand.role: operand.dtype for operand in problem.operands}
+    operands = {role: widened(array, of.get(role, F64)) for role, array in operands.items()}
     x = _sum(problem, operands)
     want, scaled = _scaled(problem, x, operands)
     sizes: Float | None = None

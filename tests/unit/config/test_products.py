@@ -171,6 +171,8 @@ GEMMS = {
     "strided": Gemm(64, 96, 48, dtype="f16", lda=56, ldb=101, ldc=100),
     "one matrix for a batch": Gemm(64, 96, 48, batch=4, dtype="f16", stride_b=0),
     "microscaled": Gemm(100, 72, 160, batch=2, dtype="mxf8e4m3fn", transpose_b=True),
+    "packs of 4 bits": Gemm(100, 72, 160, batch=2, dtype="mxf4e2m1fn", transpose_b=True, lda=192),
+    "packs of 6 bits": Gemm(100, 72, 160, dtype="mxf6e2m3fn", transpose_b=True),
     "scaled": Gemm(100, 50, 77, dtype="f16", alpha=2.0, beta=3.0, epilogue="relu(x)"),
 }
 

@@ -114,8 +114,18 @@ MICROSCALED = [
         "v1:xdlops:32,32,4,16,32,32,mfma_f32_16x16x128_fp8_fp8,padded,staged",
     )
 ]
+PACKS = [
+    Case(
+        Gemm(20, 36, 288, batch=2, transpose_b=True, dtype=dtype), f"v1:xdlops:32,32,4,{tuning}", gpu="gfx950"
+    )
+    for dtype, tuning in (
+        ("mxf4e2m1fn", "32,32,16,mfma_f32_32x32x64_fp4_fp4,xor,ahead,swapped"),
+        ("mxf6e2m3fn", "16,32,2,mfma_f32_16x16x128_fp6_fp6,xor,direct"),
+    )
+]
 TEXTS = [
     *MICROSCALED,
+    *PACKS,
     STEPS[3],
     STEPS[4],
     *TILES,
@@ -127,6 +137,7 @@ TEXTS = [
 ]
 CASES = [
     *MICROSCALED,
+    *PACKS,
     *STEPS,
     *TILES,
     *PRODUCTS,

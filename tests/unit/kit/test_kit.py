@@ -18,7 +18,7 @@ from tests.patience import HANG_S
 from tests.unit.cli.conftest import Said
 
 from imbrex.build.toolchain import compile_shared
-from imbrex.dtype import DTYPES
+from imbrex.dtype import DTYPES, widened
 from imbrex.kernel import target_of
 from imbrex.kit.cases import Case, cases_of
 from imbrex.kit.expected import element_of
@@ -204,7 +204,7 @@ def test_an_archive_is_the_same_every_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [n for n, t in DTYPES.items() if n not in ("tf32", "e8m0") and t == t.element]
+    "name", [n for n, t in DTYPES.items() if n not in ("tf32", "e8m0") and t == t.element and t.pack == 1]
 )
 def test_numbers_and_their_bits(name: str) -> None:
     """The program's types are those of ml_dtypes, and what is drawn is in them, of the law's numbers."""
@@ -227,6 +227,16 @@ def test_numbers_and_their_bits(name: str) -> None:
         assert (odd % 2 == 1).all(), "every bit of the significand is read"
 
 
+@pytest.mark.parametrize("name", ["f4e2m1fn", "f6e2m3fn", "f6e3m2fn"])
+def test_packs_are_of_drawn_numbers(name: str) -> None:
+    dtype, element = DTYPES[name], element_of(DTYPES[name])
+    single = {key: value for key, value in element.items() if key != "pack"} | {"bytes": 1}
+    told = {"kind": "whole", "low": -4, "high": 4, "seed": 3}
+    found = drawn(told, element, (5, 320 // dtype.pack)).view(dtype.numpy)
+    assert np.array_equal(widened(found, dtype), values_of(drawn(told, single, (5, 320)), single))
+    assert set(widened(found, dtype).reshape(-1)) == set(range(-4, 5)) - {0}
+
+
 def test_a_piece_of_an_array_is_drawn_as_in_the_whole() -> None:
     assert np.array_equal(random_bits(5, 0, 1000)[300:400], random_bits(5, 300, 100))
     assert len({int(random_bits(seed, 7, 1)[0]) for seed in range(1000)}) == 1000
@@ -241,7 +251,7 @@ def test_the_usual_kernels_are_every_type_direction_and_algorithm(chip: str) -> 
     types = {case.problem.dtype.name for case in found}
     eight = {
         "gfx942": {"f8e4m3fnuz", "f8e5m2fnuz"},
-        "gfx950": {"f8e4m3fn", "f8e5m2", "mxf8e4m3fn", "mxf8e5m2"},
+        "gfx950": {"f8e4m3fn", "f8e5m2", *(n for n, t in DTYPES.items() if t.is_microscaled)},
     }.get(chip, set())
     assert types == {"f32", "f16", "bf16", "f64", "i8"} | eight
     for direction in ("forward", "backward_data", "backward_weight"):

@@ -9,6 +9,7 @@ TYPES = {
     "f32": "f32_r", "tf32": "f32_r", "f16": "f16_r", "bf16": "bf16_r", "f64": "f64_r",
     "i8": "i8_r", "i32": "i32_r",
     "f8e4m3fn": "f8_r", "f8e5m2": "bf8_r", "f8e4m3fnuz": "f8_fnuz_r", "f8e5m2fnuz": "bf8_fnuz_r",
+    "f4e2m1fn": "f4_r", "f6e2m3fn": "f6_r", "f6e3m2fn": "bf6_r",
 }  # fmt: skip
 COMPUTE = {"tf32": "xf32_r", "f32": "f32_r", "f64": "f64_r", "i32": "i32_r"}
 BUFFERS: tuple[tuple[str, GemmRole], ...] = (("a", "b"), ("b", "a"), ("c", "c"), ("d", "c"))
@@ -42,9 +43,10 @@ def hipblaslt_line(gemm: Gemm) -> str:
 
 def strides_text(gemm: Gemm) -> str:
     """Leading dimensions, of C as of D, and the batch strides that do not follow from these."""
-    told = [f"--ld{letter} {gemm.strides(role)[-2]}" for letter, role in BUFFERS]
+    steps = {role: gemm.stride(role).of(gemm.matrices(role)) for role in gemm.roles}
+    told = [f"--ld{letter} {steps[role][-2]}" for letter, role in BUFFERS]
     given = [buffer for buffer in BUFFERS if gemm.stride(buffer[1]).batch is not None]
-    told += [f"--stride_{letter} {gemm.strides(role)[0]}" for letter, role in given]
-    if any(gemm.strides(r)[0] < gemm.strides(r)[-2] * gemm.matrices(r).rows for _, r in given):
+    told += [f"--stride_{letter} {steps[role][0]}" for letter, role in given]
+    if any(steps[r][0] < steps[r][-2] * gemm.matrices(r).rows for _, r in given):
         told.append("--any_stride 1")
     return " ".join(told)

@@ -22,7 +22,7 @@ from imbrex.problem.text import parse_problems
 
 pytestmark = pytest.mark.filterwarnings("error")
 
-OPERAND_TYPES = [name for name in DTYPES if name not in ("i32", "e8m0")]
+OPERAND_TYPES = [name for name, t in DTYPES.items() if t.is_operand]
 SIZES = st.integers(1, 9) | st.integers(1, 2**40)
 TWO = st.tuples(st.integers(0, 3), st.integers(0, 3))
 ONE_UP = st.tuples(st.integers(1, 4), st.integers(1, 4))
@@ -90,7 +90,7 @@ def gaps(draw: st.DrawFn, role: str, batch: int, rows: int, columns: int) -> dic
 @st.composite
 def gemms(draw: st.DrawFn) -> Gemm:
     dtype = draw(st.sampled_from(OPERAND_TYPES))
-    width = 64 if dtype == "f64" else 32
+    width, is_single = 64 if dtype == "f64" else 32, DTYPES[dtype].pack == 1
     whole = st.integers(-99, 99).map(float)
     real = st.floats(allow_nan=False, allow_infinity=False, width=width)
     scales = whole if dtype == "i8" else whole | real
@@ -99,14 +99,15 @@ def gemms(draw: st.DrawFn) -> Gemm:
         draw(SIZES),
         draw(SIZES) * (SCALED if DTYPES[dtype].is_microscaled else 1),
         batch=draw(SIZES),
-        transpose_a=draw(st.booleans()),
-        transpose_b=draw(st.booleans()),
+        transpose_a=is_single and draw(st.booleans()),
+        transpose_b=not is_single or draw(st.booleans()),
         alpha=draw(scales),
         beta=draw(scales),
         dtype=dtype,
         epilogue=draw(epilogues()),
     )
-    return replace(dense, **{k: v for r in dense.roles for k, v in draw(gaps(r, *dense.matrices(r))).items()})
+    roles = dense.roles if is_single else ("c",)
+    return replace(dense, **{k: v for r in roles for k, v in draw(gaps(r, *dense.matrices(r))).items()})
 
 
 @settings(deadline=None)

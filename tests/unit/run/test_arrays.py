@@ -290,10 +290,10 @@ def test_a_new_array_has_the_strides_that_are_asked_for() -> None:
 @pytest.mark.parametrize("name", [*NARROW, "float16"])
 def test_a_view_has_elements_of_any_type(name: str) -> None:
     element = np.dtype(getattr(ml_dtypes, name, name))
-    row = (2.0 ** np.arange(6)).astype(element)
+    row = (2.0 ** (np.arange(6) % 3)).astype(element)
     view = strided_view(row, (2, 2), (4, 1))
     assert view.dtype == element and np.shares_memory(view, row)
-    assert view.astype(np.float64).tolist() == [[1, 2], [16, 32]]
+    assert view.astype(np.float64).tolist() == [[1, 2], [2, 4]]
 
 
 def test_views_beside_one_another_share_nothing() -> None:

@@ -131,14 +131,16 @@ def test_a_wrong_shape_is_refused() -> None:
         compare(CONV, got[0], truth)
 
 
-@pytest.mark.parametrize("element", DTYPES.values(), ids=str)
+@pytest.mark.parametrize("element", [t for t in DTYPES.values() if t.pack == 1], ids=str)
 def test_poison_fills_and_is_no_number(element: DType) -> None:
     array = poisoned((3, 4), element)
     assert is_poison(array).all()
     assert not element.is_float or np.isnan(array.astype(np.float64)).all()
 
 
-@pytest.mark.parametrize("element", [t for t in DTYPES.values() if t.output == t or t.bytes > 1], ids=str)
+@pytest.mark.parametrize(
+    "element", [t for t in DTYPES.values() if t.output == t or (t.bytes > 1 and t.pack == 1)], ids=str
+)
 def test_poison_is_told_from_every_computed_value(element: DType) -> None:
     array = poisoned((3, 4), element)
     assert array.dtype == element.numpy

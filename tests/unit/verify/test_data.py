@@ -16,7 +16,7 @@ from imbrex.verify.probe import products
 from imbrex.verify.reference import reference
 from imbrex.verify.unit import unit_of
 
-OPERAND_TYPES = [n for n, t in DTYPES.items() if n not in ("i32", "e8m0") and not t.is_microscaled]
+OPERAND_TYPES = [n for n, t in DTYPES.items() if t.is_operand and not t.is_microscaled]
 
 
 @pytest.mark.parametrize("values", VALUES)

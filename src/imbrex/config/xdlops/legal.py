@@ -127,7 +127,8 @@ def direct(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     for matrix, copy in (("a", plan.a_copy), ("b", plan.b_copy)):
         vector = plan.direct_vector(copy)
         if vector is None:
-            sizes = _some(f"{b // copy.element_bytes} ({b} bytes)" for b in machine.direct_bytes)
+            each = copy.element_bytes
+            sizes = _some(f"{count} ({count * each} bytes)" for count in plan.direct_vectors(copy))
             have = copy.access.vector[0]
             takes = f"a direct copy of {matrix} takes {sizes} aligned neighbours in k"
             yield f"{takes}{_or_turned(plan, machine, copy)}; it has {have}; say staged"
@@ -191,8 +192,7 @@ XDLOPS_RULES: Rules[XdlopsPlan, GpuMachine] = Rules(
 
 def _candidates(plan: XdlopsPlan, machine: GpuMachine) -> list[Instruction]:
     """The instruction that the tuning names, or all that the choice is among."""
-    asked = mfma.named(plan.tuning.instruction)
-    return [asked] if asked is not None else mfma.eligible(plan.context.dtype, machine.chip)
+    return mfma.candidates(plan.tuning.instruction, plan.context.dtype, machine.chip)
 
 
 def _tiles(found: Instruction) -> list[tuple[int, int]]:

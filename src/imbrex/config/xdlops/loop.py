@@ -116,7 +116,8 @@ def _units(plan: XdlopsPlan, tiles: WaveTiles) -> tuple[list[list[Operation]], O
     used, width = tiles.instruction, plan.tuning.kpack * plan.context.dtype.bytes
     reads: list[list[Operation]] = []
     for copy in (plan.a_copy, plan.b_copy):
-        pieces = max(1, width // (TURNED_BYTES if plan.turned(copy) else VECTOR_BYTES))
+        is_short = plan.turned(copy) or VECTOR_BYTES % plan.context.dtype.bytes
+        pieces = max(1, width // (TURNED_BYTES if is_short else VECTOR_BYTES))
         reads.append([Operation("read", lane_bytes=max(NARROWEST, width // pieces))] * pieces)
     clocks = used.cycles[plan.machine.chip]
     product = Operation("matrix", clocks, is_exclusive=used.a_type in _rates(plan).exclusive)

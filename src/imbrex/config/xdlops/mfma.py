@@ -10,11 +10,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from imbrex.dtype import TF32, DType
-from imbrex.view.mma import CHIPS, Instruction, instruction, instructions
+from imbrex.view.mma import CHIPS, Instruction, in_packs, instruction, instructions
 from imbrex.view.mma.fragment import k_parts
 from imbrex.view.mma.wave import WaveTiles
 
-__all__ = ["AUTO", "chosen", "eligible", "named", "served", "takes", "tiles_with"]
+__all__ = ["AUTO", "candidates", "chosen", "eligible", "named", "served", "takes", "tiles_with"]
 
 AUTO = "auto"
 TRUNCATING = ("xf32",)
@@ -26,7 +26,7 @@ Numbers = tuple[int, int, int, int, int, int, int]
 
 def takes(found: Instruction, dtype: DType, chip: str) -> bool:
     """Does the chip's instruction multiply elements of this type, that lanes hold, into its accumulator?"""
-    if found.b is None:
+    if found.b is None or not dtype.is_operand:
         return False
     if dtype == TF32 and found.a_type in TRUNCATING:
         return (found.b_type, found.format("c", chip)) == (found.a_type, dtype.accumulator_name)
@@ -38,8 +38,11 @@ def takes(found: Instruction, dtype: DType, chip: str) -> bool:
 
 @lru_cache(maxsize=256)
 def served(dtype: DType, chip: str) -> tuple[Instruction, ...]:
-    """The chip's instructions that multiply this type; none for a chip without matrix instructions."""
-    return tuple(i for i in instructions(chip) if takes(i, dtype, chip)) if chip in CHIPS else ()
+    """The chip's instructions that multiply this type, as they take packs of it; none for a chip without
+    matrix instructions.
+    """
+    found = (i for i in instructions(chip) if takes(i, dtype, chip)) if chip in CHIPS else ()
+    return tuple(in_packs(i, dtype.pack) for i in found)
 
 
 def eligible(dtype: DType, chip: str) -> list[Instruction]:
@@ -50,6 +53,15 @@ def eligible(dtype: DType, chip: str) -> list[Instruction]:
 def named(name: str) -> Instruction | None:
     """The instruction that a tuning names; None for "auto"."""
     return None if name == AUTO else instruction(name)
+
+
+def candidates(name: str, dtype: DType, chip: str) -> list[Instruction]:
+    """The instruction that a tuning names, or all that "auto" chooses among."""
+    asked = named(name)
+    if asked is None:
+        return eligible(dtype, chip)
+    is_served = asked.fits(chip) and takes(asked, dtype, chip)
+    return [in_packs(asked, dtype.pack) if is_served else asked]
 
 
 def tiles_with(found: Instruction, numbers: Numbers, is_scaled: bool = False) -> WaveTiles | None:
@@ -71,7 +83,7 @@ def chosen(name: str, numbers: Numbers, dtype: DType, chip: str) -> WaveTiles | 
     asked = named(name)
     if asked is not None:
         fits = asked.fits(chip) and takes(asked, dtype, chip)
-        return tiles_with(asked, numbers, dtype.is_microscaled) if fits else None
+        return tiles_with(in_packs(asked, dtype.pack), numbers, dtype.is_microscaled) if fits else None
     fitting = [(i, t) for i in eligible(dtype, chip) if (t := tiles_with(i, numbers, dtype.is_microscaled))]
     if not fitting:
         return None

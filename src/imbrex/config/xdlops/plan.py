@@ -159,11 +159,17 @@ class XdlopsPlan:
         return VECTOR_BYTES // copy.element_bytes if self.turned(copy) else None
 
     def _direct_along_k(self, copy: TileCopy) -> int | None:
-        for size in self.machine.direct_bytes:
-            vector = size // copy.element_bytes
-            if vector and copy.access.vector[0] % vector == 0 and copy.kpack % vector == 0:
+        for vector in self.direct_vectors(copy):
+            if copy.access.vector[0] % vector == copy.kpack % vector == 0:
                 return vector
         return None
+
+    def direct_vectors(self, copy: TileCopy) -> list[int]:
+        """Elements, a power of two, that the machine's direct loads may be of."""
+        whole = [
+            size // copy.element_bytes for size in self.machine.direct_bytes if size % copy.element_bytes == 0
+        ]
+        return [count for count in whole if count & (count - 1) == 0]
 
     def turned(self, copy: TileCopy) -> int:
         """Elements of a lane in a read of LDS that transposes: of a direct copy whose lanes load 16 bytes of

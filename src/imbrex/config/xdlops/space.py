@@ -55,7 +55,7 @@ def wave_space(context: GemmContext, machine: GpuMachine) -> list[XdlopsTuning]:
     found: list[XdlopsTuning] = []
     for kpack in _packs(dtype, machine):
         for (m, n, m_wave, n_wave), step, buffers in product(BLOCKS, STEP_BYTES, (2, 1)):
-            k = step // (kpack * dtype.bytes)
+            k = _power(step, kpack * dtype.bytes)
             if k:
                 turns = _turns(context, swapped, m_wave, dtype)
                 staged = XdlopsTuning(
@@ -78,6 +78,14 @@ def xdlops_space(dtype: DType) -> Iterator[XdlopsTuning]:
     for numbers in product(m_blocks, n_blocks, k_per_block, (4, 8, 16, 32, 64, 128), n_blocks[:4], kpacks):
         if numbers[3] <= numbers[0] and numbers[4] <= numbers[1]:
             yield XdlopsTuning(*numbers)
+
+
+def _power(step: int, pack: int) -> int:
+    """Packs of so many bytes in a step of about so many: the power of two that fills it; 0 where a pack of
+    16 bytes or more is longer.
+    """
+    whole = step // pack
+    return whole if step % pack == 0 else 1 << (step // pack).bit_length() if whole else 0
 
 
 def _packs(dtype: DType, machine: GpuMachine) -> list[int]:
@@ -111,7 +119,7 @@ def _ahead(tuning: XdlopsTuning, dtype: DType, machine: GpuMachine) -> list[Xdlo
     most = max((i.flops / i.cycles[machine.chip] for i in fast), default=0)
     used = max((i for i in fast if i.flops / i.cycles[machine.chip] == most), key=lambda i: i.m * i.n)
     lines = machine.rates.line_bytes if machine.rates is not None else 0
-    if tuning.tile[2] * dtype.bytes != lines or machine.direct_bytes[0] < VECTOR_BYTES:
+    if not lines // 2 < tuning.tile[2] * dtype.bytes < 2 * lines or machine.direct_bytes[0] < VECTOR_BYTES:
         return []
     tuning = replace(tuning, instruction=used.name)
     return [replace(tuning, buffers=buffers) for buffers in (2, 3)]

@@ -12,6 +12,7 @@ from imbrex.index.expr import var
 from imbrex.index.map import Map
 from imbrex.index.query import address
 from imbrex.view.mma import Instruction
+from imbrex.view.mma import instruction as table_instruction
 
 
 def model(instruction: Instruction, flushes_halves: bool = False, is_scaled: bool = False) -> list[str]:
@@ -20,7 +21,7 @@ def model(instruction: Instruction, flushes_halves: bool = False, is_scaled: boo
     flushes_halves: of a GPU where those of halves take subnormal operands, and make subnormal sums, zeros.
     is_scaled: do its products have scales?
     """
-    one = instruction
+    one = table_instruction(instruction.name)  # of packs, which are read one by one, the single elements
     held = {"a": one.a, "b": one.map("b"), "c": one.c}
     lines = [
         f"// {one.mnemonic}: A[block][m][k], B[block][k][n] and C[block][m][n], row-major, and the place in",

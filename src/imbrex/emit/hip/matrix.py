@@ -30,16 +30,17 @@ def _wrapper(stmt: MatrixMultiply) -> list[str]:
     one = stmt.instruction
     name, c_type, a_type, b_type, *scale_types = _signature(stmt)
     operand, result = _type(one.builtin_operand), _type(one.builtin_result)
+    held = {x: "get_first" if one.registers(x) < _words(one.builtin_operand) else "get" for x in ("a", "b")}
     taken = {
-        "a": f"get<{operand}, {one.a_elements}>(a)",
-        "b": f"get<{operand}, {one.b_elements}>(b)",
+        "a": f"{held['a']}<{operand}, {one.a_elements}>(a)",
+        "b": f"{held['b']}<{operand}, {one.b_elements}>(b)",
         "c": f"get<{result}, {one.c_elements}>(c)",
     }
     arguments = [taken.get(a, a) for a in one.arguments]
     scales = [f"const {kind} *scale_{x}" for kind, x in zip(scale_types, "ab", strict=False)]
     if scales:
-        held = [f"int(get<word<Scales>, Scales>(scale_{x}))" for x in "ab"]
-        arguments[-4:] = ["Place", held[0], "Place", held[1]]
+        words = [f"int(get<word<Scales>, Scales>(scale_{x}))" for x in "ab"]
+        arguments[-4:] = ["Place", words[0], "Place", words[1]]
     parameters = ", ".join([f"{c_type} *c", f"const {a_type} *a", f"const {b_type} *b", *scales])
     return [
         f"// c += a * b by all lanes of a wave: {one.mnemonic}",
@@ -49,6 +50,11 @@ def _wrapper(stmt: MatrixMultiply) -> list[str]:
         f"  put(c, {one.builtin}({', '.join(arguments)}));",
         "}",
     ]
+
+
+def _words(name: str) -> int:
+    """Registers of a builtin's argument of ints; 0 of another."""
+    return int(name.removeprefix("int") or 1) if name.startswith("int") else 0
 
 
 def _type(name: str) -> str:

@@ -16,7 +16,7 @@ from imbrex.ir.element import dtype_of
 from imbrex.ir.meaning import matrix, memory, shared
 from imbrex.ir.meaning.memory import Array, View
 from imbrex.ir.meaning.parts import Parts, k_by_m
-from imbrex.ir.meaning.problem import by_scales, multiplied, scaled
+from imbrex.ir.meaning.problem import by_scales, multiplied, numbers, scaled
 from imbrex.ir.meaning.races import Ledger
 from imbrex.ir.meaning.warpgroup import Workgroup
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
@@ -33,6 +33,7 @@ from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.passes import tiling
 from imbrex.ir.shape import PRIVATE, memref_type, shape_of, space_of
 from imbrex.view.gemm import tile
+from imbrex.view.mma import instruction
 
 
 @register_impls
@@ -182,9 +183,11 @@ class KernelFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: BlockwiseGemmOp, args: PythonValues
     ) -> PythonValues:
         a, a_index, b, b_index, c, c_index, *scales = _grouped(op, args)
-        left, right = a.load(a_index).astype(c.data.dtype), b.load(b_index).astype(c.data.dtype)
+        kind, pack = c.data.dtype, a.dtype.pack
+        left, right = numbers(a.load(a_index), a.dtype, kind, 0), numbers(b.load(b_index), b.dtype, kind, 0)
         if scales:
-            left, right = by_scales(left, *scales[:2]), by_scales(right, *scales[2:])
+            left = by_scales(left, scales[0], pack, scales[1])
+            right = by_scales(right, scales[2], pack, scales[3])
         match multiply := op.multiply.data:
             case PanelMultiply():
                 ranks = (
@@ -194,7 +197,7 @@ class KernelFunctions(InterpreterFunctions):
                 product = (left.swapaxes(-1, -2) @ right)[None]
             case WavesMultiply():
                 block = left.shape[1], right.shape[1]
-                cut = tiling.waves(op, multiply, block, left.shape[0], self.items, bool(scales))
+                cut = tiling.waves(op, multiply, block, left.shape[0] // pack, self.items, bool(scales))
                 rows, columns = matrix.owned(cut, block)
                 product = (left.T @ right)[rows, columns]
             case ItemsProduct():
@@ -267,20 +270,22 @@ class KernelFunctions(InterpreterFunctions):
     @impl(MfmaOp)
     def mfma(self, interpreter: Interpreter, op: MfmaOp, args: PythonValues) -> PythonValues:
         a, a_index, b, b_index, c, c_index, *further = _grouped(op, args)
-        a, b, old = (v.load(i) for v, i in ((a, a_index), (b, b_index), (c, c_index)))
-        flat = (x.reshape(self.items, -1) for x in (a, b, old))
+        kind, used = c.data.dtype, instruction(op.instruction.data)
+        old, pairs = c.load(c_index), ((a, a_index), (b, b_index))
+        of_a, of_b = (numbers(v.load(i).reshape(self.items, -1), v.dtype, kind) for v, i in pairs)
+        flat = of_a, of_b, old.reshape(self.items, -1)
         held = (v.load(i).reshape(self.items, -1) for v, i in zip(further[::2], further[1::2], strict=True))
         scales = [x[:, op.scale_place.data :][:, :1] for x in held if op.scale_place is not None]
-        c.store(matrix.multiplied(op.matrix, *flat, scales=scales).reshape(old.shape), c_index)
+        c.store(matrix.multiplied(used, *flat, scales=scales).reshape(old.shape), c_index)
         return ()
 
 
 def _gridwise(op: GridwiseOp, args: PythonValues) -> PythonValues:
     a, b, c, *scales = args
     kind = a.dtype.accumulator.numpy
-    left, right = a.load().astype(kind), b.load().astype(kind)
+    left, right = numbers(a.load(), a.dtype, kind, -2), numbers(b.load(), b.dtype, kind, -2)
     if scales:
-        left, right = by_scales(left, scales[0]), by_scales(right, scales[1])
+        left, right = (by_scales(x, s, a.dtype.pack) for x, s in zip((left, right), scales, strict=True))
     product = multiplied(left, right, op.phases)
     old = c.load() if op.beta is not None else product
     c.store(scaled(product, old, op.alpha, op.beta), add=op.adds_atomically)

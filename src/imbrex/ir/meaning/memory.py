@@ -111,7 +111,7 @@ class View:
             self.ledger.load(*self._touched(index, at[-1], valid))
         values = self.data[at]
         if not is_whole:
-            values[~valid] = 0
+            values[~valid] = np.zeros((), values.dtype)  # bits of zeros, also of a type without a zero
         if self.known is None:
             return values, np.ones((), np.bool_)
         return values, self.known[(*at[:-1], at[-1] * self.dtype.bytes)] | ~valid

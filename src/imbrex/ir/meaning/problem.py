@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 
-from imbrex.dtype import SCALED
+from imbrex.dtype import SCALED, DType, widened
 from imbrex.ir.chosen import Phased
 from imbrex.ir.meaning.memory import Array, View
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp, DraftConvOp, GemmOp
@@ -60,11 +60,11 @@ class ProblemFunctions(InterpreterFunctions):
     @impl(GemmOp)
     def gemm(self, interpreter: Interpreter, op: GemmOp, args: PythonValues) -> PythonValues:
         a, b, c, *scales = (v.load() for v in args)
+        a, b = _wide(args[0], a), _wide(args[1], b)
         if op.a_transposed is not None and op.a_transposed.data:
             a = a.swapaxes(-1, -2)
         if op.b_transposed is not None and op.b_transposed.data:
             b = b.swapaxes(-1, -2)
-        a, b = _wide(args[0], a), _wide(args[1], b)
         if scales:
             of_a, of_b = (np.repeat(s.astype(a.dtype), SCALED, axis=-1) for s in scales)
             a, b = a * of_a, b * of_b.swapaxes(-1, -2)
@@ -93,9 +93,16 @@ def multiplied(a: Array, b: Array, phased: Phased | None, batch: int = 0) -> Arr
     return found
 
 
-def by_scales(values: Array, scales: View, index: Sequence[Any] = ()) -> Array:
-    """Elements, each by its scale."""
-    return values * scales.load(index).astype(values.dtype)
+def numbers(values: Array, dtype: DType, kind: Any, axis: int = -1) -> Array:
+    """Elements as numbers of a wider type, those of packs one by one.  axis: k, along which packs are."""
+    if dtype.pack == 1:
+        return values.astype(kind)
+    return np.moveaxis(widened(np.moveaxis(values, axis, -1), dtype), -1, axis).astype(kind)
+
+
+def by_scales(values: Array, scales: View, pack: int, index: Sequence[Any] = ()) -> Array:
+    """Elements, (.., k, rows), each by its scale, of which there is one for each pack."""
+    return values * np.repeat(scales.load(index).astype(values.dtype), pack, axis=-2)
 
 
 def scaled(product: Array, old: Array, alpha: Any, beta: Any) -> Array:
@@ -152,4 +159,4 @@ def _windows(op: ConvOp, filter: Array, padded: Array, output: Array) -> Iterato
 
 
 def _wide(view: View, array: Array) -> Array:
-    return array.astype(view.dtype.accumulator.numpy)
+    return numbers(array, view.dtype, view.dtype.accumulator.numpy)

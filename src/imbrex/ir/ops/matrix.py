@@ -19,11 +19,12 @@ from xdsl.irdl import (
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import E8M0
 from imbrex.ir.attrs import Int, Keyword
+from imbrex.ir.element import dtype_of
 from imbrex.ir.ops.block import verify_index
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.shape import PRIVATE, element_of, shape_of, shape_text, space_of, times
 from imbrex.ir.source import InvalidField, expect
-from imbrex.view.mma import Instruction, instruction
+from imbrex.view.mma import Instruction, in_packs, instruction
 
 OPERANDS: Final = ("a", "b", "c", "scale_a", "scale_b")
 SCALE_WORDS: Final = (1, 2, 4)
@@ -57,8 +58,10 @@ class MfmaOp(MiopenOp):
 
     @property
     def matrix(self) -> Instruction:
-        """The instruction of the table; Diagnostic where there is none of this name."""
-        return instruction(self.instruction.data)
+        """The instruction of the table, in packs where a and b are; Diagnostic where there is none of this
+        name.
+        """
+        return in_packs(instruction(self.instruction.data), dtype_of(element_of(self.a)).pack)
 
     def verify_(self) -> None:
         try:

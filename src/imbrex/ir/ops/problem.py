@@ -260,7 +260,12 @@ class GemmOp(MiopenOp):
         *batch, mc, nc = shape_of(self.c)
         verify_matrices((ka, kb), (m, mc), (n, nc))
         verify_elements([self.a, self.b, self.c], 2)
-        blocks = None if ka is None else ka // SCALED
+        pack = BY_MLIR_NAME[str(element_of(self.a))].pack
+        blocks = None if ka is None else ka * pack // SCALED
+        is_along_k = not (self.a_transposed and self.a_transposed.data) and bool(
+            self.b_transposed and self.b_transposed.data
+        )
+        expect(pack == 1 or is_along_k, f"packs of {pack} are neighbours along k of a and of b", "type", 0)
         verify_scales(self.scales, self.a, ((*batch, m, blocks), (*batch, n, blocks)), 3)
         is_plain = self.data_tiled is None and not is_aligned
         expect(is_plain or not self.scales, "'data_tiled' and 'aligned' copy no scales", "type", 3)

@@ -29,7 +29,7 @@ from imbrex.index.query import is_injective
 from imbrex.ir.attrs import Bool, Names, Sizes
 from imbrex.ir.chain import map_of
 from imbrex.ir.convolution import ROLES, convolution_of, task_of
-from imbrex.ir.element import element_bytes
+from imbrex.ir.element import dtype_of, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp, GemmOp
 from imbrex.ir.passes import data_tiling, interleave
@@ -131,7 +131,8 @@ def _product(op: GemmOp, run: Run) -> None:
         return
     maps = zip("abc", (op.a, op.b, op.c), (view.a, view.b, view.c), strict=True)
     operands = [run.view(value, map.layers, hint, i) for i, (hint, value, map) in enumerate(maps)]
-    of_scales = zip("ab", op.scales, product.scales(view), strict=True) if op.scales else ()
+    pack = dtype_of(element_of(op.a)).pack
+    of_scales = zip("ab", op.scales, product.scales(view, pack), strict=True) if op.scales else ()
     scales = [run.view(value, map.layers, f"scale_{name}") for name, value, map in of_scales]
     factors = {key: p for key, p in (("alpha", op.alpha), ("beta", op.beta)) if p is not None}
     run.add(GridwiseGemmOp.build(operands=[*operands, scales], properties=dict(factors)))

@@ -14,10 +14,11 @@ from imbrex.config.block_plan import ItemsMultiply, WavesMultiply
 from imbrex.index.query import EXHAUSTIVE_POINTS, is_injective
 from imbrex.ir.attrs import Int, Ints
 from imbrex.ir.chain import map_of
-from imbrex.ir.shape import Size
+from imbrex.ir.element import dtype_of
+from imbrex.ir.shape import Size, element_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.gemm.tile import Clusters, CopySplit
-from imbrex.view.mma import instruction
+from imbrex.view.mma import in_packs, instruction
 from imbrex.view.mma.wave import WaveTiles
 
 
@@ -69,7 +70,7 @@ def waves(
 ) -> WaveTiles:
     """How waves share a block tile (m, n) of k a step; InvalidOp unless the instruction covers it."""
     wave, kpack, interleave = (given.m_per_wave, given.n_per_wave), given.kpack, given.interleave
-    used = instruction(given.instruction)
+    used = in_packs(instruction(given.instruction), dtype_of(element_of(op.operands[0])).pack)
     if is_scaled and used.scale_a is None:
         raise InvalidOp(op, f"{used.name} takes no scales", "instruction")
     cut = WaveTiles.of(used, tile, wave, kpack, interleave, is_scaled)

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from .compare import verdict
-from .draw import Array, Told, drawn
+from .draw import Array, Told, drawn, storage
 from .hip import Hip
 
 __all__ = ["ran"]
 
+ALIGNED = 16
+"""Elements by which the first one of an array is aligned."""
 MARGIN = 4096
 """Bytes before and after an array."""
 ROUNDS, ROUND_S, MOST_CALLS = 7, 0.03, 400
@@ -31,18 +33,19 @@ class Memory:
     def __init__(self, hip: Hip, told: Told, element: Told) -> None:
         self.hip, self.told, self.element = hip, told, element
         size = element["bytes"]
-        self.edge = MARGIN // size
+        self.edge = MARGIN // size // ALIGNED * ALIGNED
         shape, self.strides = tuple(told["shape"]), told["strides"]
         steps = self.strides or [int(np.prod(shape[i + 1 :], dtype=np.int64)) for i in range(len(shape))]
         self.shape, self.steps = shape, tuple(step * size for step in steps)
         self.reach = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
-        self.row = np.full(self.reach + 2 * self.edge, element["poison"], f"<u{size}")
+        self.row = np.empty(self.reach + 2 * self.edge, storage(element))
         self.start = hip.allocate(self.row.nbytes)
-        self.address = self.start + MARGIN
+        self.address = self.start + self.edge * size
 
     def put(self, draws: Told | None) -> None:
         """Draws the array, or leaves it unwritten."""
-        self.row[:] = self.element["poison"]
+        poison = self.element["poison"]
+        self.row[:] = np.frombuffer(poison.to_bytes(self.row.itemsize, "little"), self.row.dtype)
         if draws is not None:
             self.view(self.row)[...] = drawn(draws, self.element, self.shape, self.strides)
         self.hip.put(self.start, self.row)
@@ -59,7 +62,9 @@ class Memory:
         before = self.row
         if self.told["written"]:
             self.view(found)[...] = self.view(before)
-        differ = np.flatnonzero(found != before)
+        differ = np.flatnonzero(
+            (found.view("u1") != before.view("u1")).reshape(-1, found.itemsize).any(axis=1)
+        )
         if not differ.size:
             return codes, None
         at = int(differ[0]) - self.edge

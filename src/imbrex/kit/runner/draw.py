@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["codes_of", "drawn", "places", "values_of"]
+__all__ = ["codes_of", "drawn", "packed", "places", "storage", "values_of"]
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Told: TypeAlias = Mapping[str, Any]
@@ -43,7 +43,7 @@ def places(seed: int, elements: int, count: int) -> Array:
 
 def drawn(told: Told, element: Told, shape: Sequence[int], strides: Sequence[int] | None = None) -> Array:
     """Bits of the elements of an array, row-major and dense: drawn where they lie in memory with these
-    strides, so that elements that share memory are equal.
+    strides, so that elements that share memory are equal; of an array of packs, of the elements in them.
 
     told: how they are drawn.  whole: numbers from `low` to `high` without zero; real: odd multiples of
     2^-bits between -1 and 1; odd: odd numbers of `bits` bits as numbers between 1 and 2, with signs; power:
@@ -51,15 +51,19 @@ def drawn(told: Told, element: Told, shape: Sequence[int], strides: Sequence[int
     """
     steps = strides or [int(np.prod(shape[i + 1 :], dtype=np.int64)) for i in range(len(shape))]
     elements = 1 + sum((size - 1) * step for size, step in zip(shape, steps, strict=True))
-    row = np.empty(elements, _storage(element))
+    if pack := element.get("pack"):
+        single = {key: value for key, value in element.items() if key != "pack"} | {"bytes": 1}
+        apart = None if strides is None else [*(step * pack for step in steps[:-1]), 1]
+        return packed(drawn(told, single, [*shape[:-1], shape[-1] * pack], apart), element)
+    row = np.empty(elements, storage(element))
     for first in range(0, elements, PIECE):
         bits = random_bits(told["seed"], first, min(PIECE, elements - first))
         row[first : first + PIECE] = codes_of(_values(told, bits), element)
     in_bytes = tuple(step * element["bytes"] for step in steps)
     found = np.ascontiguousarray(np.lib.stride_tricks.as_strided(row, tuple(shape), in_bytes))
     if "kept" in told:
-        packed = zlib.decompress(base64.b64decode(told["kept"]))
-        kept = np.unpackbits(np.frombuffer(packed, np.uint8), count=found.size)
+        mask = zlib.decompress(base64.b64decode(told["kept"]))
+        kept = np.unpackbits(np.frombuffer(mask, np.uint8), count=found.size)
         found *= kept.reshape(found.shape).astype(found.dtype)
     return found
 
@@ -85,17 +89,26 @@ def _values(told: Told, bits: Array) -> Array:
     raise ValueError(f"this program draws no '{kind}' numbers: take the one of the kit")
 
 
-def _storage(element: Told) -> str:
-    return f"<u{element['bytes']}"
+def packed(codes: Array, element: Told) -> Array:
+    """Single elements of the last dimension in packs, the first in the lowest bits."""
+    bits = codes[..., None] >> np.arange(element["bits"], dtype=np.uint8) & 1
+    rows = bits.reshape(*codes.shape[:-1], -1)
+    return np.packbits(rows, axis=-1, bitorder="little").view(storage(element))
+
+
+def storage(element: Told) -> str:
+    """NumPy's type of an element's bits, raw bytes where it has no number of so many."""
+    size = element["bytes"]
+    return f"<u{size}" if size in (1, 2, 4, 8) else f"V{size}"
 
 
 def codes_of(values: Array, element: Told) -> Array:
     """Bits of numbers that the type has."""
     kind, size = element["kind"], element["bytes"]
     if kind == "int":
-        return values.astype(f"<i{size}").view(_storage(element))
+        return values.astype(f"<i{size}").view(storage(element))
     if kind == "ieee":
-        return values.astype(f"<{_FLOATS[size]}").view(_storage(element))
+        return values.astype(f"<{_FLOATS[size]}").view(storage(element))
     if kind == "half_of_f32":
         return (values.astype("<f4").view("<u4") >> np.uint32(16)).astype("<u2")
     table = _table(element)

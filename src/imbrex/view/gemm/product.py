@@ -83,17 +83,20 @@ def plain(
     return GemmView(view(dims_a, "km"), view(dims_b, "kn"), view([("m", m), ("n", n)], "mn"))
 
 
-def scales(view: GemmView) -> tuple[Map, Map]:
-    """The scales of A and of B, arrays [g?, m, k / 32] and [g?, n, k / 32], as one of each element."""
+def scales(view: GemmView, pack: int = 1) -> tuple[Map, Map]:
+    """The scales of A and of B, arrays [g?, m, k / 32] and [g?, n, k / 32], as one of each element.  pack:
+    elements that count as one along k.
+    """
+    scaled = SCALED // pack
 
     def of(elements: Map, name: str) -> Map:
         sizes = dict(elements.upper)
         dims = [Dim(n, sizes[n]) for n in ("gemmG", f"gemm{name.upper()}") if n in sizes]
-        runs = [*dims, Dim("run", sizes["gemmK"] // SCALED)]
+        runs = [*dims, Dim("run", sizes["gemmK"] // scaled)]
         kept: list[Entry] = [(PassThrough(), d.name, d.name) for d in dims]
         order = [d.name for d in elements.upper]
         repeated = layer_over(
-            runs, *kept, (PassThrough(), "run", "run"), (Broadcast(), "neighbour", ""), neighbour=SCALED
+            runs, *kept, (PassThrough(), "run", "run"), (Broadcast(), "neighbour", ""), neighbour=scaled
         )
         entry = (Merge(), "gemmK", "run neighbour")
         return Map((layer_over(repeated.upper, *kept, entry, order=order), repeated))

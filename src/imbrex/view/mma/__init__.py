@@ -1,5 +1,6 @@
 """The table of AMD's and NVIDIA's matrix instructions: shapes, types, layouts, builtins, chips, cycles."""
 
+from imbrex.view.mma.cdna import in_packs
 from imbrex.view.mma.cells import (
     Element,
     LaneRegister,
@@ -25,6 +26,7 @@ __all__ = [
     "element_at",
     "element_text",
     "elements",
+    "in_packs",
     "in_registers",
     "instruction",
     "instructions",

@@ -17,9 +17,12 @@ Kernel's test of the instruction).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
 from itertools import product
 from typing import Final
 
+from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Map
 from imbrex.view.mma.instruction import SCALED, Instruction
 from imbrex.view.mma.layout import Side, accumulator, operand
@@ -138,6 +141,21 @@ def _f8f6f4(
 
 def _narrow(side: Side, edge: int, k: int, element: str) -> Map:
     return operand(side, edge, k, 1, chunks=2 if element.endswith("8") else 1)
+
+
+@cache
+def in_packs(found: Instruction, pack: int) -> Instruction:
+    """The instruction where `pack` neighbours along k, which a lane holds, count as one, as memory has them.
+
+    Its name stays: the table has the one of single elements.
+    """
+    if pack == found.pack:
+        return found
+    if found.k_base != found.a_elements or found.a_elements % pack:
+        raise Diagnostic(f"{found.name} takes no packs of {pack} neighbours along k")
+    k = found.k // pack
+    a, b = (operand(side, edge, k, 1) for side, edge in (("a", found.m), ("b", found.n)))
+    return replace(found, k=k, a=a, b=b, pack=pack)
 
 
 def _name(c: str, a: str, b: str, shape: tuple[int, int, int, int]) -> str:

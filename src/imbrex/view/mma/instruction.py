@@ -63,6 +63,7 @@ class Instruction:
     neighbours: what each lane's scale belongs to, where the instruction takes some; the builtin's last four
     arguments are a byte and the register that holds it, of A and of B, and 0 stands for no scales.
     spelled_as_builtin: chips whose assemblers call it what compilers call the builtin.
+    pack: neighbours along k that count as one in k, a and b; 1 but of `in_packs`.
     """
 
     name: str
@@ -89,13 +90,14 @@ class Instruction:
     spelled_as_builtin: tuple[str, ...] = field(default=(), compare=False)
     scale_a: Map | None = field(default=None, compare=False)
     scale_b: Map | None = field(default=None, compare=False)
+    pack: int = field(default=1, compare=False)
 
     def __repr__(self) -> str:
         return self.name
 
     @property
     def a_elements(self) -> int:
-        """Elements of A that a lane holds."""
+        """Elements of A, or packs, that a lane holds."""
         return dict(self.a.upper)["register"]
 
     @property
@@ -117,7 +119,12 @@ class Instruction:
     @property
     def flops(self) -> int:
         """Multiplications and additions of one issue."""
-        return 2 * self.m * self.n * self.k * self.blocks
+        return 2 * self.m * self.n * self.k * self.pack * self.blocks
+
+    @property
+    def scaled(self) -> int:
+        """Neighbours along k that share a scale, counted as k is."""
+        return SCALED // self.pack
 
     def rate(self, chip: str) -> int:
         """Operations of one SIMD in a cycle."""
@@ -160,7 +167,7 @@ class Instruction:
 
     def registers(self, operand: Operand) -> int:
         """32-bit registers of a lane that hold the operand."""
-        elements = dict(self.map(operand).upper)["register"]
+        elements = dict(self.map(operand).upper)["register"] * (1 if operand == "c" else self.pack)
         return -(-elements * self.register_bits(operand) // 32)
 
     def mnemonic_on(self, chip: str) -> str:

@@ -34,7 +34,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from imbrex.dtype import SCALED
 from imbrex.index.map import Dim, Entry, Layer, replacing
 from imbrex.index.rule import Broadcast, Fixed, Merge, PassThrough, Unmerge
 from imbrex.view.gemm.tile import OTHER
@@ -187,7 +186,8 @@ def scales(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, ..
     assert held_by is not None, f"{tiles.instruction} takes no scales"
     turned = interleaved(dims, tiles, side)
     rows, other, k = _wave_sizes(tiles, side), f"{OTHER[side]}_wave", tiles.instruction.k
-    runs = {"run": k // SCALED, "product": dict(dims)["k"] // k, "neighbour": SCALED}
+    scaled = tiles.instruction.scaled
+    runs = {"run": k // scaled, "product": dict(dims)["k"] // k, "neighbour": scaled}
     outer = (*WAVES, f"{side}_tile", "product")
     spread = replacing(
         turned[0].upper if turned else dims,
@@ -298,8 +298,9 @@ def _spread_operand(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> Layer:
     packs |= {"slot_outer": tiles.kpack // k.registers, "k_chunk": k.chunks, "k_slot": k.slots}
     inside = ("k_chunk", "k_group", "k_slot")
     if tiles.is_scaled:
-        runs = {"run": tiles.instruction.k // SCALED, "k_outer": packs["k_outer"]}
-        packs, inside = {**runs, "slot_outer": packs["slot_outer"], "neighbour": SCALED}, ("run", "neighbour")
+        scaled = tiles.instruction.scaled
+        runs = {"run": tiles.instruction.k // scaled, "k_outer": packs["k_outer"]}
+        packs, inside = {**runs, "slot_outer": packs["slot_outer"], "neighbour": scaled}, ("run", "neighbour")
     rows = _wave_sizes(tiles, side)
     order = (*WAVES, "k_outer", f"{side}_tile", "slot_outer", f"{side}_row", *inside)
     return replacing(

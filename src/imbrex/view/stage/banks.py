@@ -59,10 +59,12 @@ def traffic(
 ) -> Traffic:
     """All accesses of a map to LDS: `width` neighbours along one dim at a time, in every wave of `lanes`.
 
-    The lower buffer is compact and row-major.  Accesses wider than 16 bytes go 16 bytes at a time.
+    The lower buffer is compact and row-major.  Accesses wider than 16 bytes go 16 bytes at a time, or 8 where
+    16 are no whole elements.
     """
-    step = min(width, max(1, 16 // element_bytes))
-    how = machine.served(step * element_bytes, access)
+    step = min(width, max(1, 16 // element_bytes)) if 16 % element_bytes == 0 else width
+    piece = step * element_bytes if step * element_bytes <= 16 else 8
+    how = machine.served(piece, access)
     names, wave = [d.name for d in map.upper], sum(len(p) for p in how.lanes)
     sizes = [d.size // step if d.name == along else d.size for d in map.upper]
     grid: list[Any] = list(np.indices(sizes, sparse=True))
@@ -75,5 +77,7 @@ def traffic(
     rows = np.moveaxis(offset, names.index(lanes), -1).reshape(-1, wave)
     start = np.maximum(rows.min(axis=1, keepdims=True), 0) // BANK_BYTES * BANK_BYTES
     unlike, count = np.unique(np.where(rows >= 0, rows - start, -1), axis=0, return_counts=True)
-    extra = cycles(unlike, step * element_bytes, how)
-    return Traffic(len(rows), len(rows) * len(how.lanes), int((extra * count).sum()))
+    begins = range(0, step * element_bytes, piece)
+    extra = sum((cycles(np.where(unlike >= 0, unlike + b, -1), piece, how) * count).sum() for b in begins)
+    accesses = len(rows) * len(begins)
+    return Traffic(accesses, accesses * len(how.lanes), int(extra))

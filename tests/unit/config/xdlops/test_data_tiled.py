@@ -21,7 +21,7 @@ SERVED = [
     (dtype.name, chip)
     for dtype in DTYPES.values()
     for chip in CHIPS
-    if any(i.blocks == 1 and i.m == 16 for i in eligible(dtype, chip))
+    if dtype.pack == 1 and any(i.blocks == 1 and i.m == 16 for i in eligible(dtype, chip))
 ]
 
 

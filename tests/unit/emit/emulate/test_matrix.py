@@ -32,10 +32,13 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """Every instruction whose elements an array can have, in each meaning that chips give to its types."""
+    """Every instruction whose elements an array can have one by one, in each meaning that chips give to its
+    types.
+    """
     operands: tuple[Operand, ...] = ("a", "b", "c")
     named = [(one, [one.format(x, chip) for x in operands]) for one in in_registers() for chip in one.chips]
-    known = [Case(one, tuple(DTYPES[n] for n in names)) for one, names in named if set(names) <= set(DTYPES)]
+    single = {name for name, of in DTYPES.items() if of.pack == 1}
+    known = [Case(one, tuple(DTYPES[n] for n in names)) for one, names in named if set(names) <= single]
     return list({str(case): case for case in known}.values())
 
 

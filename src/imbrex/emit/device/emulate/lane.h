@@ -19,10 +19,11 @@ template <class T> IMBREX_INLINE void fill(T *p, int count, decltype(widen(T{}))
   for (int i = 0; i < count; ++i) p[i] = narrow_to<T>::from(value);
 }
 
-// To all W elements, or to the 16 bytes of the widest access: more of them only leave registers, narrowed.
+// To all W elements, or to the 16 bytes of the widest access: more of them only leave registers, narrowed.  12 bytes
+// are three words, 24 three pairs.
 template <int W, class P> IMBREX_INLINE void expect_aligned(const P *p) {
-  constexpr size_t bytes = W * sizeof(P) < 16 ? W * sizeof(P) : 16;
-  if (reinterpret_cast<uintptr_t>(p) % bytes != 0) __builtin_trap();
+  constexpr size_t bytes = W * sizeof(P), power = bytes & -bytes;
+  if (reinterpret_cast<uintptr_t>(p) % (power < 16 ? power : 16) != 0) __builtin_trap();
 }
 
 // dst = src; zero where the source does not exist.

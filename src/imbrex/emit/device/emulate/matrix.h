@@ -9,6 +9,7 @@
 #pragma once
 #include "../cpu/element.h"
 #include "../common/e8m0.h"
+#include "../common/packed.h"
 
 namespace imbrex {
 
@@ -32,13 +33,22 @@ template <int Lanes, int Slots, class Place> constexpr places<Lanes * Slots> tab
   return table;
 }
 
+// An element of a lane's registers: of packs the one that all before it leave it.
+template <class T> IMBREX_INLINE T element_of(const T *first, int slot) { return first[slot]; }
+template <class Single, int Bits, int Count>
+IMBREX_INLINE Single element_of(const packed<Single, Bits, Count> *first, int slot) {
+  const packed<Single, Bits, Count> &pack = first[slot / Count];
+  const int bit = slot % Count * Bits, byte = bit / 8, next = byte + (bit % 8 + Bits > 8);
+  return {uint8_t((pack.bytes[byte] | pack.bytes[next] << 8) >> bit % 8 & ((1 << Bits) - 1))};
+}
+
 // The operand's elements, in their places.
 template <class Instruction, int Slots, class Sum, class T, int Count>
 IMBREX_INLINE void gather(Sum *matrix, const T *first, int pitch, const places<Count> &table) {
   for (int lane = 0; lane < Instruction::wave; ++lane)
     for (int slot = 0; slot < Slots; ++slot) {
       const int place = table.at[lane * Slots + slot];
-      if (place >= 0) matrix[place] = Sum(Instruction::operand(first[lane * pitch + slot]));
+      if (place >= 0) matrix[place] = Sum(Instruction::operand(element_of(first + lane * pitch, slot)));
     }
 }
 

@@ -48,6 +48,13 @@ IMBREX_RAW(4, 32)
 IMBREX_RAW(8, 64)
 IMBREX_RAW(16, 128)
 #undef IMBREX_RAW
+template <> struct raw<12> {
+  typedef uint32_t three __attribute__((ext_vector_type(3)));
+  IMBREX_INLINE word<12> load(buffer b, uint32_t lane, uint32_t wave) {
+    const three x = __builtin_amdgcn_raw_buffer_load_b96(b, lane, wave, 0);
+    return {{x[0], x[1], x[2]}};
+  }
+};
 
 // dst = W neighbours, in one instruction.
 template <int W, class T> IMBREX_INLINE void load(T *dst, buffer b, uint32_t lane, uint32_t wave) {

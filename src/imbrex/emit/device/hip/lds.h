@@ -7,10 +7,18 @@ namespace imbrex {
 
 template <class T> using lds = T __attribute__((address_space(3))) *;
 
-// dst = W neighbours of LDS, in one instruction.
+// dst = W neighbours of LDS, in one instruction; 24 bytes in three.
 template <int W, class T> IMBREX_INLINE void read(T *dst, lds<const T> src) {
-  const word<W * sizeof(T)> x = *(lds<const word_in_memory<W * sizeof(T)>>)(src);
-  __builtin_memcpy(dst, &x, sizeof(x));
+  if constexpr (W * sizeof(T) == 24) {
+#pragma unroll
+    for (int i = 0; i < 3; ++i) {
+      const word<8> x = ((lds<const word_in_memory<8>>)(src))[i];
+      __builtin_memcpy((word_in_memory<8> *)(dst) + i, &x, sizeof(x));
+    }
+  } else {
+    const word<W * sizeof(T)> x = *(lds<const word_in_memory<W * sizeof(T)>>)(src);
+    __builtin_memcpy(dst, &x, sizeof(x));
+  }
 }
 
 // What 16 lanes read, a matrix of W rows of 16 of which each reads W neighbours, row by row, transposed: dst = the lane's
@@ -33,11 +41,20 @@ IMBREX_INLINE void read_turned(
 #endif
 }
 
-// W neighbours of LDS = src, in one instruction.
+// W neighbours of LDS = src, in one instruction; 24 bytes in three.
 template <int W, class T> IMBREX_INLINE void write(lds<T> dst, const T *src) {
-  word<W * sizeof(T)> x;
-  __builtin_memcpy(&x, src, sizeof(x));
-  *(lds<word_in_memory<W * sizeof(T)>>)(dst) = x;
+  if constexpr (W * sizeof(T) == 24) {
+#pragma unroll
+    for (int i = 0; i < 3; ++i) {
+      word<8> x;
+      __builtin_memcpy(&x, (const word_in_memory<8> *)(src) + i, sizeof(x));
+      ((lds<word_in_memory<8>>)(dst))[i] = x;
+    }
+  } else {
+    word<W * sizeof(T)> x;
+    __builtin_memcpy(&x, src, sizeof(x));
+    *(lds<word_in_memory<W * sizeof(T)>>)(dst) = x;
+  }
 }
 
 // From a buffer to LDS past the registers, by all lanes of a wave: lane l writes the l-th `W` elements after dst, the
@@ -46,6 +63,8 @@ template <int W, class T> IMBREX_INLINE void load_direct(lds<T> dst, buffer b, u
   if constexpr (W * sizeof(T) == 4)
     __builtin_amdgcn_raw_ptr_buffer_load_lds(b, (lds<void>)(dst), 4, lane, wave, 0, 0);
 #ifdef __gfx950__
+  else if constexpr (W * sizeof(T) == 12)
+    __builtin_amdgcn_raw_ptr_buffer_load_lds(b, (lds<void>)(dst), 12, lane, wave, 0, 0);
   else if constexpr (W * sizeof(T) == 16)
     __builtin_amdgcn_raw_ptr_buffer_load_lds(b, (lds<void>)(dst), 16, lane, wave, 0, 0);
 #endif

@@ -1,0 +1,83 @@
+"""Matrices of a call whose elements have fewer than 8 bits, as a kernel takes them: in packs along k."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import SCALED, DType, dtype, packed
+
+__all__ = ["InPacks", "in_packs"]
+
+
+class InPacks(NamedTuple):
+    """a is [.., m, k / pack], b [.., n, k / pack]: b is transposed, a is not.  product: the type of both
+    with scales.
+    """
+
+    a: Any
+    b: Any
+    product: DType
+
+
+def in_packs(a: Any, b: Any, transposes: tuple[bool, bool], compute: object) -> InPacks | None:
+    """Arrays of single elements, one to a byte as `ml_dtypes` has them, are packed, whatever is transposed;
+    bytes in which they are packed already are taken where `compute` names the product's type.  None of
+    arrays of wider elements.
+    """
+    asked = _narrow(compute)
+    turned = transposes[0], not transposes[1]
+    if asked is not None and all(_is_bytes(x) for x in (a, b)):
+        return InPacks(_viewed(a, "a", turned[0], asked), _viewed(b, "b", turned[1], asked), asked)
+    kinds = [_narrow(f"mx{found}") if (found := _element(x)) is not None else None for x in (a, b)]
+    own = kinds[0]
+    if own is None or kinds[0] != kinds[1]:
+        return None
+    if asked is not None and asked != own:
+        raise TypeError(f"'compute' is {asked}, and the arrays have dtype {own.unpacked}")
+    return InPacks(_packed(a, "a", turned[0], own), _packed(b, "b", turned[1], own), own)
+
+
+def _narrow(name: object) -> DType | None:
+    """The microscaled type of that name whose elements lie in packs; None of any other word."""
+    try:
+        found = dtype(cast("Any", name)) if name is not None else None
+    except Diagnostic:
+        return None
+    return found if found is not None and found.is_microscaled and found.pack > 1 else None
+
+
+def _is_bytes(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and cast("Any", value).dtype == np.uint8
+
+
+def _element(value: Any) -> DType | None:
+    """The type of NumPy's array; None of what kernels do not know, or of another's array."""
+    if not isinstance(value, np.ndarray):
+        return None
+    try:
+        return dtype(cast("Any", value).dtype)
+    except Diagnostic:
+        return None
+
+
+def _packed(array: Any, name: str, is_turned: bool, of: DType) -> Any:
+    """is_turned: is k the dimension before the last one?"""
+    values = array.swapaxes(-1, -2) if is_turned and array.ndim > 1 else array
+    if values.ndim and values.shape[-1] % SCALED:
+        raise ValueError(f"'{name}' has {values.shape[-1]} elements along k, no multiple of {SCALED}")
+    return packed(values, of)
+
+
+def _viewed(array: Any, name: str, is_turned: bool, of: DType) -> Any:
+    block = SCALED * of.bits // 8
+    if is_turned:
+        wanted = "transpose_b=True" if name == "b" else "transpose_a=False"
+        raise ValueError(f"packs of {of} lie along k, the last dimension of '{name}'; say {wanted}")
+    if array.shape[-1] % block:
+        raise ValueError(
+            f"'{name}' has rows of {array.shape[-1]} bytes, no multiple of {block}, {SCALED} elements"
+        )
+    return np.ascontiguousarray(array).view(of.numpy)
