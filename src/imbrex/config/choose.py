@@ -1,10 +1,8 @@
 """The tuning of a problem that has none: short lists, ordered by a model, the first legal one.
 
 A tuning that the user gives is used as it is, or refused with every reason; it is never replaced in
-silence. The general GPU list is rocMLIR's (2020 to 2023), ordered by the work that padding to whole tiles
-wastes; where that is equal the list's order decides.  Hopper's, `general.space`, is ordered by
-`general.cost.general_cycles`.  CPU candidates are ordered by `cpu.cost.cycles`, those with matrix
-instructions by `xdlops.cost.ranked`, those of warpgroups by `warpgroup.cost.warpgroup_cycles`.
+silence.  Lists and models are those of a kind's row (`kinds`); where the model sees no difference, the list's
+order decides.
 """
 
 from __future__ import annotations
@@ -12,59 +10,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Literal, TypeAlias
 
 from imbrex.chip import CpuMachine, GpuMachine, Machine
 from imbrex.config.context import GemmContext
-from imbrex.config.cpu.cost import cycles
-from imbrex.config.cpu.plan import CpuTuning
-from imbrex.config.cpu.space import cpu_space
-from imbrex.config.general.cost import general_cycles
-from imbrex.config.general.plan import GeneralTuning
-from imbrex.config.general.space import HOPPER_SPACE
+from imbrex.config.kinds import KINDS, Family, kind_of
 from imbrex.config.legal import Illegal, check
 from imbrex.config.tuning import Tuning, text
-from imbrex.config.warpgroup.cost import warpgroup_cycles
 from imbrex.config.warpgroup.legal import MOST_PLACES
-from imbrex.config.warpgroup.plan import WarpgroupTuning, columns_of
-from imbrex.config.warpgroup.space import warpgroup_space
-from imbrex.config.xdlops.cost import ranked, wave_cycles
+from imbrex.config.warpgroup.plan import columns_of
+from imbrex.config.xdlops.cost import ranked
 from imbrex.config.xdlops.mfma import served
 from imbrex.config.xdlops.plan import XdlopsTuning
-from imbrex.config.xdlops.space import wave_space
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["GENERAL_LIST", "Family", "candidates", "choose", "family_of", "first_legal", "rank", "require"]
-
-Family: TypeAlias = Literal["general", "xdlops", "warpgroup", "cpu"]
-
-# block_size, m, n, k per block, m, n per thread: 2020's list, then 2022's other values of k
-GENERAL_LIST = tuple(
-    GeneralTuning(*numbers)
-    for numbers in (
-        (256, 128, 128, 8, 4, 4),
-        (128, 128, 64, 8, 4, 4),
-        (128, 64, 128, 4, 4, 4),
-        (64, 64, 64, 16, 4, 4),
-        (64, 32, 64, 16, 2, 4),
-        (64, 64, 32, 16, 4, 2),
-        (64, 32, 32, 4, 2, 2),
-        (256, 128, 128, 16, 4, 4),
-        (256, 128, 128, 4, 4, 4),
-        (128, 128, 64, 16, 4, 4),
-        (128, 128, 64, 4, 4, 4),
-        (128, 64, 128, 16, 4, 4),
-        (128, 64, 128, 8, 4, 4),
-        (64, 64, 64, 8, 4, 4),
-        (64, 64, 64, 4, 4, 4),
-        (64, 64, 32, 8, 4, 2),
-        (64, 64, 32, 4, 4, 2),
-        (64, 32, 64, 8, 2, 4),
-        (64, 32, 64, 4, 2, 4),
-        (64, 32, 32, 16, 2, 2),
-        (64, 32, 32, 8, 2, 2),
-    )
-)
+__all__ = ["candidates", "choose", "family_of", "first_legal", "rank", "require"]
 
 
 def family_of(context: GemmContext, machine: Machine) -> Family:
@@ -95,15 +54,7 @@ def require(tuning: Tuning, context: GemmContext, machine: Machine) -> Tuning:
 
 def candidates(context: GemmContext, machine: Machine, family: Family) -> Sequence[Tuning]:
     """The short list of one family; empty where the family cannot serve the machine or the type."""
-    match family:
-        case "general":
-            return HOPPER_SPACE if machine.multiprocessor else GENERAL_LIST
-        case "xdlops":
-            return wave_space(context, machine) if isinstance(machine, GpuMachine) else ()
-        case "warpgroup":
-            return warpgroup_space(context, machine) if isinstance(machine, GpuMachine) else ()
-        case "cpu":
-            return cpu_space(context, machine) if isinstance(machine, CpuMachine) else ()
+    return [t for kind in KINDS.values() if kind.family == family for t in kind.tunings(context, machine)]
 
 
 def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Machine) -> list[Tuning]:
@@ -113,22 +64,7 @@ def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Machine) -> l
     if isinstance(machine, GpuMachine) and len(waves) == len(found):
         return list(_ranked(waves, context, machine))
 
-    def badness(tuning: Tuning) -> float:
-        match tuning, machine:
-            case CpuTuning(), CpuMachine():
-                return cycles(tuning, context, machine)
-            case XdlopsTuning(), GpuMachine():
-                return wave_cycles(tuning.plan(context, machine))
-            case WarpgroupTuning(), GpuMachine():
-                return warpgroup_cycles(tuning.plan(context, machine))
-            case GeneralTuning(), GpuMachine() if machine.multiprocessor:
-                return general_cycles(tuning.plan(context, machine), machine)
-            case GeneralTuning(), GpuMachine():
-                return float(context.wasted(*tuning.tile))
-            case _:
-                return float("inf")
-
-    return sorted(found, key=badness)
+    return sorted(found, key=lambda tuning: kind_of(tuning).cost(tuning, context, machine))
 
 
 @lru_cache(maxsize=64)

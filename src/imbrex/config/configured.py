@@ -13,9 +13,10 @@ from imbrex.config import overlap, tuned_product
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.config.algorithm.product import Lanes, Product, Products
 from imbrex.config.algorithm.table import row_of
-from imbrex.config.choose import Family, family_of
+from imbrex.config.choose import family_of
 from imbrex.config.configuration import Configuration, TunedProduct
 from imbrex.config.fitting import expect_fitting
+from imbrex.config.kinds import Family
 from imbrex.config.matrix_unit import has_matrix_instructions
 from imbrex.config.outline import outline
 from imbrex.config.products import products

@@ -24,11 +24,12 @@ from itertools import product
 from math import inf
 
 from imbrex.chip import CpuMachine, GpuMachine, Machine
-from imbrex.config.choose import Family, candidates, choose, rank
+from imbrex.config.choose import candidates, choose, rank
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.cost import cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general.plan import GeneralTuning
+from imbrex.config.kinds import Family
 from imbrex.config.legal import check
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule, resident
 from imbrex.config.tuning import Tuning

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import assert_never
 
 from imbrex.chip import WARPGROUPS, GpuMachine, Machine
 from imbrex.config import choose, share_cost
-from imbrex.config.choose import Family
 from imbrex.config.configuration import TunedProduct
 from imbrex.config.context import GemmContext
-from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general import choice as general_choice
 from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.halo.lines import LinesTuning
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.kinds import Family, kind_of
 from imbrex.config.tile_order import ordered
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tuning import Tuning, is_pipelined
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.plan import WarpgroupTuning
-from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.work.workgroup import RasterOrder
 
@@ -56,21 +53,7 @@ def expect_served(product: TunedProduct, context: GemmContext, machine: Machine)
     choose.require(tuning, context, machine)
     if not is_pipelined(tuning):
         schedule = replace(schedule, order=schedule.order or RasterOrder())
-    _scheduled(context, machine, _family(tuning), tuning, schedule)
-
-
-def _family(tuning: Tuning) -> Family:
-    match tuning:
-        case CpuTuning():
-            return "cpu"
-        case GeneralTuning():
-            return "general"
-        case XdlopsTuning():
-            return "xdlops"
-        case WarpgroupTuning() | HaloTuning() | LinesTuning() | HaloWeightTuning():
-            return "warpgroup"
-        case _:
-            assert_never(tuning)
+    _scheduled(context, machine, kind_of(tuning).family, tuning, schedule)
 
 
 def _scheduled(

@@ -1,20 +1,40 @@
 """Choosing: least wasted work first, the first legal one wins, a given tuning is used or refused."""
 
 import dataclasses
+from typing import get_args
 
 import pytest
 
 from imbrex.chip import GPU_MACHINES, target
-from imbrex.config.choose import GENERAL_LIST, candidates, choose, first_legal, rank, require
+from imbrex.config.choose import candidates, choose, first_legal, rank, require
 from imbrex.config.context import Access, GemmContext
+from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general.plan import GeneralTuning
+from imbrex.config.general.space import GENERAL_LIST
+from imbrex.config.kinds import KINDS, Family
 from imbrex.config.legal import check
 from imbrex.config.tuning import Tuning
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import F32
+from imbrex.dtype import F16, F32
 
 GFX942 = target("gfx942")
+TARGETS = ("avx2", "gfx942", "sm_90a")
+
+
+def test_every_kind_of_tuning_has_a_row_and_every_family_a_space() -> None:
+    context = GemmContext(64, 64, 64, F16)
+    assert set(KINDS) == set(get_args(Tuning))
+    served = [row.family for row in KINDS.values() if any(row.tunings(context, target(t)) for t in TARGETS)]
+    assert sorted(served) == sorted(get_args(Family))
+
+
+def test_a_row_refuses_machines_of_another_kind() -> None:
+    cpu = KINDS[CpuTuning]
+    tuning = cpu.tunings(GemmContext(64, 64, 64, F32), target("avx2"))[0]
+    (broken,) = check(tuning, GemmContext(64, 64, 64, F32), GFX942)
+    assert str(broken) == "a cpu tuning does not run on gfx942"
+    assert rank([tuning], GemmContext(64, 64, 64, F32), GFX942) == [tuning]
 
 
 def test_no_waste_keeps_the_order_of_the_list() -> None:

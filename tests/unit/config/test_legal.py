@@ -7,11 +7,10 @@ import pytest
 
 from imbrex.chip import GPU_MACHINES, target
 from imbrex.config.block_plan import entries
-from imbrex.config.choose import GENERAL_LIST
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general.plan import GeneralTuning
-from imbrex.config.general.space import general_space
+from imbrex.config.general.space import GENERAL_LIST, general_space
 from imbrex.config.legal import CPU_RULES, GENERAL_RULES, Illegal, check
 from imbrex.config.tuning import Tuning
 from imbrex.dtype import BF16, F16, F32, F64, I8, MXF8E4M3FN

@@ -11,12 +11,9 @@ from imbrex.config import choose
 from imbrex.config.algorithm.product import Lanes, Product, Products
 from imbrex.config.channel_cost import channel_cycles
 from imbrex.config.configuration import Configuration
-from imbrex.config.cpu.cost import cycles as product_cycles
-from imbrex.config.cpu.plan import CpuTuning
-from imbrex.config.halo.cost import window_cycles
 from imbrex.config.halo.lines import WindowTuning
-from imbrex.config.halo_weight.cost import halo_weight_cycles
 from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.kinds import kind_of
 from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request
@@ -27,8 +24,6 @@ from imbrex.config.window_strips import window_team
 from imbrex.problem import Conv2d, Problem
 
 __all__ = ["cycles", "in_all"]
-
-"""Bytes of a sector of the caches, the least that is written."""
 
 
 def cycles(request: Request, algorithm: str | None) -> float:
@@ -51,8 +46,7 @@ def _on_vectors(of: Configuration, made: Products | Lanes, machine: CpuMachine) 
     total = 0.0
     for product in made.products:
         tuning = choose.choose(product.context, machine, "cpu")
-        assert isinstance(tuning, CpuTuning), tuning
-        total += product_cycles(tuning, product.context, machine)
+        total += kind_of(tuning).cost(tuning, product.context, machine)
     return total
 
 
@@ -90,11 +84,8 @@ def _scattered_bytes(problem: Problem, algorithm: str | None) -> int:
 
 
 def _product_cycles(product: Product, machine: GpuMachine) -> float:
-    match product.tuning:
-        case HaloWeightTuning() as own:
-            return halo_weight_cycles(own.plan(product.context, machine))
-        case own if isinstance(own, WindowTuning):
-            return window_cycles(own.plan(product.context, machine))
-        case _:
-            offers = warpgroup_choice.offers(product.context, machine)
-            return warpgroup_choice.taken(offers).cost if offers else inf
+    own = product.tuning
+    if isinstance(own, WindowTuning | HaloWeightTuning):
+        return kind_of(own).cost(own, product.context, machine)
+    offers = warpgroup_choice.offers(product.context, machine)
+    return warpgroup_choice.taken(offers).cost if offers else inf

@@ -9,13 +9,11 @@ from functools import cached_property
 from imbrex.chip import GpuMachine
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
-from imbrex.config.halo.cost import window_cycles
-from imbrex.config.halo.legal import HALO_RULES
-from imbrex.config.halo.line_legal import LINE_RULES
 from imbrex.config.halo.lines import LinesPlan, LinesTuning, WindowTuning
 from imbrex.config.halo.plan import HaloPlan, HaloTuning
 from imbrex.config.halo.space import channels_of, halo_space, line_space
-from imbrex.config.rules import Illegal
+from imbrex.config.kinds import kind_of
+from imbrex.config.legal import check
 from imbrex.config.warpgroup.limits import stages_that_fit
 from imbrex.config.warpgroup.plan import PIECE_BYTES
 from imbrex.diagnostic import Diagnostic
@@ -76,7 +74,7 @@ class Windows:
     @cached_property
     def priced(self) -> Mapping[WindowTuning, float]:
         """Cycles of legal tunings, as the model says."""
-        return {plan.tuning: window_cycles(plan) for plan in self.legal()}
+        return {plan.tuning: kind_of(plan.tuning).cycles(plan, self.machine) for plan in self.legal()}
 
     def legal(self) -> Iterator[HaloPlan | LinesPlan]:
         """Plans of the legal tunings, each with as many stages as fit: of windows that read all taps out of
@@ -88,7 +86,7 @@ class Windows:
             if shape not in contexts:
                 contexts[shape] = context_of(self.view(tuning), self.dtype)
             plan = tuning.plan(contexts[shape], self.machine)
-            if not _broken(plan):
+            if not check(tuning, contexts[shape], self.machine):
                 filled = replace(tuning, stages=self._stages(plan))
                 yield filled.plan(plan.context, self.machine)
 
@@ -114,9 +112,9 @@ class Windows:
         first = next(halo_space(self.whole, self.dtype), None)
         if first is not None:
             context = context_of(self.view(first), self.dtype)
-            broken = _broken(first.plan(context, self.machine))
-            if told := [x.reason for x in broken if x.rule in ("columns", "filters")]:
-                return told[0]
+            broken = check(first, context, self.machine)
+            if reasons := [x.reason for x in broken if x.rule in ("columns", "filters")]:
+                return reasons[0]
         return "no tile of it fits in shared memory and registers"
 
     def _stages(self, plan: HaloPlan | LinesPlan) -> int:
@@ -124,13 +122,6 @@ class Windows:
         t, piece = plan.tuning, ROWS * plan.tuning.n_per_block
         more = min(PIECE_BYTES, piece * self.stored_bytes) - min(PIECE_BYTES, piece * self.dtype.output.bytes)
         return max(1, stages_that_fit(plan, self.machine, t.consumers * PIECES * max(0, more)))
-
-
-def _broken(plan: HaloPlan | LinesPlan) -> tuple[Illegal, ...]:
-    """Why a plan is not legal on its machine."""
-    if isinstance(plan, HaloPlan):
-        return HALO_RULES.broken(plan, plan.machine)
-    return LINE_RULES.broken(plan, plan.machine)
 
 
 def _together(tuning: WindowTuning) -> int:

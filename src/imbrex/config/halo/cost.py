@@ -16,7 +16,7 @@ from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import Multiplied, norm
 from imbrex.view.mma.hopper import ROWS
 
-__all__ = ["window_cycles"]
+__all__ = ["halo_cycles", "line_cycles"]
 
 
 @dataclass(frozen=True)
@@ -140,8 +140,3 @@ def line_cycles(plan: LinesPlan) -> float:
     memory *= rates.third if t.consumers > 2 else 1.0
     memory *= rates.along_rows if c.c.vector[1] > c.c.vector[0] else 1.0
     return norm((spent, memory), rates.norm) + rates.start + plan.filter.bytes / rates.filter_bytes
-
-
-def window_cycles(plan: HaloPlan | LinesPlan) -> float:
-    """Cycles of the whole product, by the model of its kind."""
-    return halo_cycles(plan) if isinstance(plan, HaloPlan) else line_cycles(plan)

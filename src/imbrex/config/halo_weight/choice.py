@@ -11,10 +11,10 @@ from typing import Final
 from imbrex.chip import GpuMachine
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
-from imbrex.config.halo_weight.cost import halo_weight_cycles
-from imbrex.config.halo_weight.legal import HALO_WEIGHT_RULES
 from imbrex.config.halo_weight.plan import MOST_SPAN, HaloWeightPlan, HaloWeightTuning
 from imbrex.config.halo_weight.space import Pixels, block_of, halo_weight_space
+from imbrex.config.kinds import kind_of
+from imbrex.config.legal import check
 from imbrex.config.warpgroup.cost import copy_cycles
 from imbrex.config.warpgroup.limits import stages_that_fit
 from imbrex.diagnostic import Diagnostic
@@ -117,7 +117,8 @@ class WeightWindows:
         """Cycles of legal tunings, as the model says."""
         if isinstance(self.pixels, str):
             return {}
-        return {tuning: halo_weight_cycles(plan) for tuning, plan in self._legal(self.pixels)}
+        legal = self._legal(self.pixels)
+        return {tuning: kind_of(tuning).cycles(plan, self.machine) for tuning, plan in legal}
 
     @property
     def planes_pay(self) -> bool:
@@ -149,7 +150,7 @@ class WeightWindows:
             plan = tuning.plan(_of_tuning(context, tuning, pixels), self.machine)
             if self.in_planes and not self.reads_planes(tuning):
                 continue
-            if HALO_WEIGHT_RULES.broken(plan, self.machine):
+            if check(tuning, plan.context, self.machine):
                 continue
             stages = stages_that_fit(plan, self.machine)
             filled = replace(tuning, stages=stages // tuning.turns * tuning.turns)

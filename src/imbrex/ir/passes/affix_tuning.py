@@ -25,6 +25,7 @@ from imbrex.config.context import GemmContext
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.kinds import Family
 from imbrex.config.tiles import DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tiles import wanted as wanted_schedule
 from imbrex.config.tuning import Tuning
@@ -44,7 +45,7 @@ from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.gemm.product import GemmView
 
-FAMILIES: Final = get_args(choose.Family)
+FAMILIES: Final = get_args(Family)
 SHARED: Final = ("kernel_algorithm", "store_method", "alpha", "beta", "phases")
 
 
@@ -90,7 +91,7 @@ def choices(
     """The tuning and the schedule of every product of a module.
 
     given: used as it is, or refused; None takes the one that the product names, or lets the model choose,
-    from a family of `choose.Family`, by default the one that suits the machine.
+    from a family of `kinds.Family`, by default the one that suits the machine.
     """
     found: list[TunedProduct] = []
     for op in products_of(module):
@@ -122,7 +123,7 @@ def products_of(module: ModuleOp) -> list[GridwiseGemmOp]:
     return [op for op in module.walk() if isinstance(op, GridwiseGemmOp)]
 
 
-def _family_of(op: GridwiseGemmOp, context: GemmContext, machine: Machine) -> choose.Family:
+def _family_of(op: GridwiseGemmOp, context: GemmContext, machine: Machine) -> Family:
     """Warpgroups store elements of two and of four bytes."""
     found = choose.family_of(context, machine)
     base, _ = map_of(op.c)

@@ -5,11 +5,11 @@ import pytest
 from imbrex.chip import GPU_MACHINES, target
 from imbrex.config.access import context_of
 from imbrex.config.block_plan import entries
-from imbrex.config.choose import GENERAL_LIST, choose
+from imbrex.config.choose import choose
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.defines import defines
 from imbrex.config.general.plan import LEVEL1_CLUSTERS, GeneralTuning
-from imbrex.config.general.space import general_space
+from imbrex.config.general.space import GENERAL_LIST, general_space
 from imbrex.dtype import F16, F32
 from imbrex.index.map import Dim, Map
 from imbrex.view.conv.implicit_gemm import Convolution, forward

@@ -11,9 +11,10 @@ from tests.unit.config.convs import grouped
 from imbrex.chip import GPU_MACHINES
 from imbrex.config import legal, tuning
 from imbrex.config.access import context_of
-from imbrex.config.halo.choice import Windows, window_cycles
+from imbrex.config.halo.choice import Windows
 from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo.plan import HaloPlan, HaloTuning
+from imbrex.config.kinds import kind_of
 from imbrex.dtype import DType, dtype
 
 HOPPER, AMD = GPU_MACHINES["sm_90a"], GPU_MACHINES["gfx942"]
@@ -108,10 +109,10 @@ def test_the_model_takes_a_legal_one(of: Windows) -> None:
     assert isinstance(best, WindowTuning), best
     context = context_of(of.view(best), of.dtype)
     assert legal.check(best, context, HOPPER) == ()
-    taken = window_cycles(best.plan(context, HOPPER))
-    assert taken == min(window_cycles(plan) for plan in of.legal())
+    taken = kind_of(best).cost(best, context, HOPPER)
+    assert taken == min(of.priced.values())
     fewer = replace(best, stages=2)
-    assert taken <= window_cycles(fewer.plan(context, HOPPER))
+    assert taken <= kind_of(fewer).cost(fewer, context, HOPPER)
 
 
 def test_results_of_four_bytes_leave_room() -> None:

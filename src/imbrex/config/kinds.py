@@ -1,0 +1,137 @@
+"""The kinds of tunings, one row each: who asks a tuning something that depends on its kind asks the row.
+
+A row says on which machines the kind runs, what a user calls its family, the rules that its plans keep to,
+the tunings worth a try and what one costs.  Windows whose pixels come into shared memory once have no space
+here: each of their tunings has a product of its own (`halo.choice`, `halo_weight.choice`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
+
+from imbrex.chip import CpuMachine, GpuMachine, Machine
+from imbrex.config.context import GemmContext
+from imbrex.config.cpu.cost import cycles
+from imbrex.config.cpu.legal import CPU_RULES
+from imbrex.config.cpu.plan import CpuPlan, CpuTuning
+from imbrex.config.cpu.space import cpu_space
+from imbrex.config.general.cost import general_cycles
+from imbrex.config.general.legal import GENERAL_RULES
+from imbrex.config.general.plan import GeneralPlan, GeneralTuning
+from imbrex.config.general.space import general_list
+from imbrex.config.halo.cost import halo_cycles, line_cycles
+from imbrex.config.halo.legal import HALO_RULES
+from imbrex.config.halo.line_legal import LINE_RULES
+from imbrex.config.halo.lines import LinesTuning
+from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.halo_weight.cost import halo_weight_cycles
+from imbrex.config.halo_weight.legal import HALO_WEIGHT_RULES
+from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.rules import Illegal, Rules
+from imbrex.config.tuning import Tuning, with_article
+from imbrex.config.warpgroup.cost import warpgroup_cycles
+from imbrex.config.warpgroup.legal import WARPGROUP_RULES
+from imbrex.config.warpgroup.plan import WarpgroupTuning
+from imbrex.config.warpgroup.space import warpgroup_space
+from imbrex.config.xdlops.cost import wave_cycles
+from imbrex.config.xdlops.legal import XDLOPS_RULES
+from imbrex.config.xdlops.plan import XdlopsTuning
+from imbrex.config.xdlops.space import wave_space
+
+__all__ = ["KINDS", "Family", "Kind", "kind_of"]
+
+Family: TypeAlias = Literal["general", "xdlops", "warpgroup", "cpu"]
+T = TypeVar("T", bound=Tuning)
+P = TypeVar("P")
+M = TypeVar("M", CpuMachine, GpuMachine)
+
+
+def _nothing(context: GemmContext, machine: Machine) -> Sequence[Any]:
+    """The space of a kind whose tunings are not of products that others serve, too."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Kind(Generic[T, P, M]):
+    """runs_on: machines, in general.  plan: all that follows from a tuning and a GEMM; rules: of plans.
+
+    space: tunings worth a try, the legal ones among others.  cycles: of a legal plan, by the kind's model,
+    which orders tunings of a family.
+    """
+
+    tuning: type[T]
+    family: Family
+    runs_on: type[M]
+    plan: Callable[[T, GemmContext, M], P]
+    rules: Rules[P, M]
+    cycles: Callable[[P, M], float]
+    space: Callable[[GemmContext, M], Sequence[T]] = _nothing
+
+    def broken(self, tuning: T, context: GemmContext, machine: Machine) -> tuple[Illegal, ...]:
+        """The rules that a tuning breaks."""
+        if not isinstance(machine, self.runs_on):
+            return (Illegal("kind", f"{with_article(tuning.kind)} tuning does not run on {machine.name}"),)
+        return self.rules.broken(self.plan(tuning, context, machine), machine)
+
+    def cost(self, tuning: T, context: GemmContext, machine: Machine) -> float:
+        """Cycles by the model; infinite where the tuning does not run."""
+        if not isinstance(machine, self.runs_on):
+            return inf
+        return self.cycles(self.plan(tuning, context, machine), machine)
+
+    def tunings(self, context: GemmContext, machine: Machine) -> Sequence[T]:
+        """The space on a machine; empty where the kind does not run."""
+        return self.space(context, machine) if isinstance(machine, self.runs_on) else ()
+
+
+def _on_work_items(plan: GeneralPlan, machine: GpuMachine) -> float:
+    """Cycles where multiprocessors are known, else what padding to whole tiles wastes."""
+    if machine.multiprocessor:
+        return general_cycles(plan, machine)
+    return float(plan.context.wasted(*plan.tuning.tile))
+
+
+def _on_cpu(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> CpuPlan:
+    return tuning.plan(context)
+
+
+_ROWS: Final[tuple[Kind[Any, Any, Any], ...]] = (
+    Kind(
+        GeneralTuning, "general", GpuMachine,
+        GeneralTuning.plan, GENERAL_RULES, _on_work_items, general_list,
+    ),
+    Kind(
+        XdlopsTuning, "xdlops", GpuMachine,
+        XdlopsTuning.plan, XDLOPS_RULES, lambda plan, _: wave_cycles(plan), wave_space,
+    ),
+    Kind(
+        WarpgroupTuning, "warpgroup", GpuMachine,
+        WarpgroupTuning.plan, WARPGROUP_RULES, lambda plan, _: warpgroup_cycles(plan), warpgroup_space,
+    ),
+    Kind(
+        HaloTuning, "warpgroup", GpuMachine,
+        HaloTuning.plan, HALO_RULES, lambda plan, _: halo_cycles(plan),
+    ),
+    Kind(
+        LinesTuning, "warpgroup", GpuMachine,
+        LinesTuning.plan, LINE_RULES, lambda plan, _: line_cycles(plan),
+    ),
+    Kind(
+        HaloWeightTuning, "warpgroup", GpuMachine,
+        HaloWeightTuning.plan, HALO_WEIGHT_RULES, lambda plan, _: halo_weight_cycles(plan),
+    ),
+    Kind(
+        CpuTuning, "cpu", CpuMachine,
+        _on_cpu, CPU_RULES, lambda plan, machine: cycles(plan.tuning, plan.context, machine), cpu_space,
+    ),
+)  # fmt: skip
+
+KINDS: Final[Mapping[type[Tuning], Kind[Any, Any, Any]]] = {row.tuning: row for row in _ROWS}
+
+
+def kind_of(tuning: Tuning) -> Kind[Any, Any, Any]:
+    """The row of a tuning."""
+    return KINDS[type(tuning)]
