@@ -11,15 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from imbrex.chip import CpuMachine, GpuMachine, Machine
+from imbrex.chip import GpuMachine, Machine
 from imbrex.config.context import GemmContext
 from imbrex.config.kinds import KINDS, Family, kind_of
 from imbrex.config.legal import Illegal, check
 from imbrex.config.tuning import Tuning, text
-from imbrex.config.warpgroup.legal import MOST_PLACES
-from imbrex.config.warpgroup.plan import columns_of
 from imbrex.config.xdlops.cost import ranked
-from imbrex.config.xdlops.mfma import served
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
 
@@ -27,16 +24,8 @@ __all__ = ["candidates", "choose", "family_of", "first_legal", "rank", "require"
 
 
 def family_of(context: GemmContext, machine: Machine) -> Family:
-    """What a product is served by unless something else is asked for.
-
-    Matrix instructions where the GPU has some of the product's type, of waves or of warpgroups, which count
-    rows and columns in 32 bits; the lane-level build stands for any GPU.
-    """
-    if isinstance(machine, CpuMachine):
-        return "cpu"
-    if machine.has_warpgroups and columns_of(context.dtype) and max(context.m, context.n) <= MOST_PLACES:
-        return "warpgroup"
-    return "xdlops" if machine.has_mfma and served(context.dtype, machine.chip) else "general"
+    """What a product is served by unless something else is said: the first kind that serves it."""
+    return next(kind.family for kind in KINDS.values() if kind.is_usual(context, machine))
 
 
 def choose(context: GemmContext, machine: Machine, family: Family) -> Tuning:

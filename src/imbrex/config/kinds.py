@@ -1,8 +1,9 @@
 """The kinds of tunings, one row each: who asks a tuning something that depends on its kind asks the row.
 
 A row says on which machines the kind runs, what a user calls its family, the rules that its plans keep to,
-the tunings worth a try and what one costs.  Windows whose pixels come into shared memory once have no space
-here: each of their tunings has a product of its own (`halo.choice`, `halo_weight.choice`).
+what one costs, the tunings worth a try, and which products it serves unless something else is said.  Windows
+whose pixels come into shared memory once have no space here: each of their tunings has a product of its own
+(`halo.choice`, `halo_weight.choice`).
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.rules import Illegal, Rules
 from imbrex.config.tuning import Tuning, with_article
 from imbrex.config.warpgroup.cost import warpgroup_cycles
-from imbrex.config.warpgroup.legal import WARPGROUP_RULES
-from imbrex.config.warpgroup.plan import WarpgroupTuning
+from imbrex.config.warpgroup.legal import MOST_PLACES, WARPGROUP_RULES
+from imbrex.config.warpgroup.plan import WarpgroupTuning, columns_of
 from imbrex.config.warpgroup.space import warpgroup_space
 from imbrex.config.xdlops.cost import wave_cycles
 from imbrex.config.xdlops.legal import XDLOPS_RULES
+from imbrex.config.xdlops.mfma import served
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.space import wave_space
 
@@ -54,12 +56,17 @@ def _nothing(context: GemmContext, machine: Machine) -> Sequence[Any]:
     return ()
 
 
+def _never(context: GemmContext, machine: Machine) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Kind(Generic[T, P, M]):
     """runs_on: machines, in general.  plan: all that follows from a tuning and a GEMM; rules: of plans.
 
-    space: tunings worth a try, the legal ones among others.  cycles: of a legal plan, by the kind's model,
-    which orders tunings of a family.
+    cycles: of a legal plan, by the kind's model, which orders the tunings of a family.  space: tunings worth
+    a try, the legal ones among others.  serves: products that are of this kind unless something else is
+    said, if they are not of a kind before.
     """
 
     tuning: type[T]
@@ -69,6 +76,7 @@ class Kind(Generic[T, P, M]):
     rules: Rules[P, M]
     cycles: Callable[[P, M], float]
     space: Callable[[GemmContext, M], Sequence[T]] = _nothing
+    serves: Callable[[GemmContext, M], bool] = _never
 
     def broken(self, tuning: T, context: GemmContext, machine: Machine) -> tuple[Illegal, ...]:
         """The rules that a tuning breaks."""
@@ -82,12 +90,16 @@ class Kind(Generic[T, P, M]):
             return inf
         return self.cycles(self.plan(tuning, context, machine), machine)
 
+    def is_usual(self, context: GemmContext, machine: Machine) -> bool:
+        """Does it serve a product of a machine unless something else is said?"""
+        return isinstance(machine, self.runs_on) and self.serves(context, machine)
+
     def tunings(self, context: GemmContext, machine: Machine) -> Sequence[T]:
         """The space on a machine; empty where the kind does not run."""
         return self.space(context, machine) if isinstance(machine, self.runs_on) else ()
 
 
-def _on_work_items(plan: GeneralPlan, machine: GpuMachine) -> float:
+def _by_work_items(plan: GeneralPlan, machine: GpuMachine) -> float:
     """Cycles where multiprocessors are known, else what padding to whole tiles wastes."""
     if machine.multiprocessor:
         return general_cycles(plan, machine)
@@ -98,36 +110,52 @@ def _on_cpu(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> Cpu
     return tuning.plan(context)
 
 
+def _by_warpgroups(context: GemmContext, machine: GpuMachine) -> bool:
+    """Warpgroups have the product's type, and count rows and columns in 32 bits."""
+    has_type = machine.has_warpgroups and len(columns_of(context.dtype)) > 0
+    return has_type and max(context.m, context.n) <= MOST_PLACES
+
+
+def _by_waves(context: GemmContext, machine: GpuMachine) -> bool:
+    """Waves have the product's type; the lane-level build stands for any GPU."""
+    return machine.has_mfma and served(context.dtype, machine.chip)
+
+
+def _always(context: GemmContext, machine: Machine) -> bool:
+    return True
+
+
 _ROWS: Final[tuple[Kind[Any, Any, Any], ...]] = (
     Kind(
-        GeneralTuning, "general", GpuMachine,
-        GeneralTuning.plan, GENERAL_RULES, _on_work_items, general_list,
+        CpuTuning, "cpu", CpuMachine, _on_cpu, CPU_RULES,
+        lambda plan, machine: cycles(plan.tuning, plan.context, machine), cpu_space, _always,
     ),
     Kind(
-        XdlopsTuning, "xdlops", GpuMachine,
-        XdlopsTuning.plan, XDLOPS_RULES, lambda plan, _: wave_cycles(plan), wave_space,
+        WarpgroupTuning, "warpgroup", GpuMachine, WarpgroupTuning.plan, WARPGROUP_RULES,
+        lambda plan, _: warpgroup_cycles(plan), warpgroup_space, _by_warpgroups,
     ),
     Kind(
-        WarpgroupTuning, "warpgroup", GpuMachine,
-        WarpgroupTuning.plan, WARPGROUP_RULES, lambda plan, _: warpgroup_cycles(plan), warpgroup_space,
+        XdlopsTuning, "xdlops", GpuMachine, XdlopsTuning.plan, XDLOPS_RULES,
+        lambda plan, _: wave_cycles(plan), wave_space, _by_waves,
     ),
     Kind(
-        HaloTuning, "warpgroup", GpuMachine,
-        HaloTuning.plan, HALO_RULES, lambda plan, _: halo_cycles(plan),
+        GeneralTuning, "general", GpuMachine, GeneralTuning.plan, GENERAL_RULES,
+        _by_work_items, general_list, _always,
     ),
     Kind(
-        LinesTuning, "warpgroup", GpuMachine,
-        LinesTuning.plan, LINE_RULES, lambda plan, _: line_cycles(plan),
+        HaloTuning, "warpgroup", GpuMachine, HaloTuning.plan, HALO_RULES,
+        lambda plan, _: halo_cycles(plan),
     ),
     Kind(
-        HaloWeightTuning, "warpgroup", GpuMachine,
-        HaloWeightTuning.plan, HALO_WEIGHT_RULES, lambda plan, _: halo_weight_cycles(plan),
+        LinesTuning, "warpgroup", GpuMachine, LinesTuning.plan, LINE_RULES,
+        lambda plan, _: line_cycles(plan),
     ),
     Kind(
-        CpuTuning, "cpu", CpuMachine,
-        _on_cpu, CPU_RULES, lambda plan, machine: cycles(plan.tuning, plan.context, machine), cpu_space,
+        HaloWeightTuning, "warpgroup", GpuMachine, HaloWeightTuning.plan, HALO_WEIGHT_RULES,
+        lambda plan, _: halo_weight_cycles(plan),
     ),
 )  # fmt: skip
+"""In the order in which they are asked whether they serve."""
 
 KINDS: Final[Mapping[type[Tuning], Kind[Any, Any, Any]]] = {row.tuning: row for row in _ROWS}
 
