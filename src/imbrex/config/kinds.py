@@ -118,7 +118,7 @@ def _by_warpgroups(context: GemmContext, machine: GpuMachine) -> bool:
 
 def _by_waves(context: GemmContext, machine: GpuMachine) -> bool:
     """Waves have the product's type; the lane-level build stands for any GPU."""
-    return machine.has_mfma and served(context.dtype, machine.chip)
+    return machine.has_mfma and len(served(context.dtype, machine.chip)) > 0
 
 
 def _always(context: GemmContext, machine: Machine) -> bool:
