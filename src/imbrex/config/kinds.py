@@ -155,7 +155,7 @@ _ROWS: Final[tuple[Kind[Any, Any, Any], ...]] = (
         lambda plan, _: halo_weight_cycles(plan),
     ),
 )  # fmt: skip
-"""In the order in which they are asked whether they serve."""
+"""Rows in the order in which they are asked whether they serve."""
 
 KINDS: Final[Mapping[type[Tuning], Kind[Any, Any, Any]]] = {row.tuning: row for row in _ROWS}
 
