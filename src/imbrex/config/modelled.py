@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import exp
 from typing import TypeAlias
 
 from imbrex.chip import CpuMachine, GpuMachine, Machine
@@ -15,6 +16,7 @@ from imbrex.config.cpu.cost import cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.products import products
 from imbrex.config.request import Request
+from imbrex.config.warpgroup.correction import log_correction
 from imbrex.config.warpgroup.cost import schedule_cycles
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 
@@ -57,6 +59,7 @@ def _cycles(tuned: TunedProduct, context: GemmContext, machine: Machine) -> floa
         case CpuTuning() as tuning, CpuMachine():
             return cycles(tuning, context, machine)
         case WarpgroupTuning() as tuning, GpuMachine():
-            return schedule_cycles(tuning.plan(context, machine), tuned.schedule)
+            plan = tuning.plan(context, machine)
+            return schedule_cycles(plan, tuned.schedule) * exp(log_correction(plan, tuned.schedule))
         case _:
             raise AssertionError(tuned)

@@ -1,4 +1,6 @@
-"""The warpgroup tuning and the schedule of units of a product, by the model of `cost`."""
+"""The warpgroup tuning and the schedule of units of a product, by the model of `cost` and its
+`correction`.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from imbrex.config.share_cost import Offer
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tiles import PARTS as IN_CLUSTER
 from imbrex.config.warpgroup import cluster_k
+from imbrex.config.warpgroup.correction import corrected
 from imbrex.config.warpgroup.cost import Priced
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.space import warpgroup_space
@@ -31,6 +34,8 @@ PARTS: Final = (1, 2, 3, 4, 6)
 
 
 Serving: TypeAlias = tuple[Priced, TileSchedule]
+Costed: TypeAlias = tuple[float, Serving]
+"""Cycles of the model, corrected, and what they are of."""
 
 
 def scheduled(
@@ -75,8 +80,10 @@ def best_tuning(
     schedule: TileSchedule, context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None = None
 ) -> WarpgroupTuning | None:
     """The tuning that serves a schedule best; None where none is legal."""
-    best = _best([(p, schedule) for p in _priced(context, machine, given)])
-    return None if best is None else best[0].plan.tuning
+    priced = _priced(context, machine, given)
+    serving = [p for p in priced if not (schedule.is_shared and p.plan.tuning.pingpong)]
+    served = _costed([(p, schedule) for p in serving])
+    return _best(served)[1][0].plan.tuning if served else None
 
 
 def best_schedule(
@@ -102,29 +109,39 @@ def _offers(
     context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None, elements: tuple[int, ...]
 ) -> Sequence[Offer]:
     """elements: of the arrays, of which contexts that are equal may have other numbers."""
-    found: list[Offer] = []
-    priced = _priced(context, machine, given)
-    for mode in _modes(context):
-        best = _best([(one, schedule) for one in priced for schedule in _counted(mode, one)])
-        if best is not None:
-            found.append(_offer(*best))
+    served = _costed(_servings(context, machine, given))
+    by_mode = [[one for one in served if one[1][1].mode == mode] for mode in _modes(context)]
+    found = [_offer(*_best(of)) for of in by_mode if of]
     return [*found[:1], *sorted(found[1:], key=lambda offer: offer.cost)]
 
 
 def every(context: GemmContext, machine: GpuMachine) -> Iterator[Offer]:
     """All legal tunings under all schedules that they serve."""
-    for priced, mode in product(_priced(context, machine, None), _modes(context)):
-        if mode == "data_parallel" or not priced.plan.tuning.pingpong:
-            yield from (_offer(priced, schedule) for schedule in _counted(mode, priced))
+    return (_offer(*one) for one in _costed(_servings(context, machine, None)))
+
+
+def _servings(context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None) -> Sequence[Serving]:
+    """All tunings with all schedules that they serve: pingpong consumers have whole tiles, and share none."""
+    return [
+        (priced, schedule)
+        for mode, priced in product(_modes(context), _priced(context, machine, given))
+        if mode == "data_parallel" or not priced.plan.tuning.pingpong
+        for schedule in _counted(mode, priced)
+    ]
+
+
+def _costed(pairs: Sequence[Serving]) -> Sequence[Costed]:
+    return list(zip(corrected(pairs), pairs, strict=True))
 
 
 def _modes(context: GemmContext) -> Sequence[Mode]:
     return WORDS if context.phases == 1 else WORDS[:1]
 
 
-def _offer(priced: Priced, schedule: TileSchedule) -> Offer:
+def _offer(cycles: float, serving: Serving) -> Offer:
+    priced, schedule = serving
     cost = priced.cost(schedule)
-    numbers = (cost.clusters, cost.longest, cost.parts, cost.fix_up, cost.cycles)
+    numbers = (cost.clusters, cost.longest, cost.parts, cost.fix_up, cycles)
     return Offer(schedule, priced.plan.tuning, cost.tiles, *numbers)
 
 
@@ -158,18 +175,13 @@ def _priced(context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | 
     return [Priced(tuning.plan(context, machine)) for tuning in tunings]
 
 
-def _best(pairs: Sequence[Serving]) -> Serving | None:
+def _best(costed: Sequence[Costed]) -> Costed:
     """Among those within NEAR of the fewest cycles, the one whose tiles hang over the matrix least, in per
-    cent, and of these the fastest.  Pingpong consumers have whole tiles, and share none.
+    cent, and of these the fastest.
     """
-    costed = [
-        (priced.cost(schedule).cycles, (priced, schedule))
-        for priced, schedule in pairs
-        if not (schedule.is_shared and priced.plan.tuning.pingpong)
-    ]
-    most = (1 + NEAR) * min((cycles for cycles, _ in costed), default=0.0)
-    near = [(round(_wasted(pair[0].plan), 2), cycles, pair) for cycles, pair in costed if cycles <= most]
-    return min(near, key=lambda one: one[:2])[2] if near else None
+    most = (1 + NEAR) * min(cycles for cycles, _ in costed)
+    near = [one for one in costed if one[0] <= most]
+    return min(near, key=lambda one: (round(_wasted(one[1][0].plan), 2), one[0]))
 
 
 def _wasted(plan: WarpgroupPlan) -> float:

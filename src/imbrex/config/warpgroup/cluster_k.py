@@ -16,7 +16,8 @@ from imbrex.chip import GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.config.rules import Illegal, Reasons
 from imbrex.config.tiles import TileSchedule
-from imbrex.config.warpgroup.cost import schedule_cycles
+from imbrex.config.warpgroup.correction import corrected
+from imbrex.config.warpgroup.cost import Priced
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning, columns_of
 from imbrex.config.warpgroup.space import warpgroup_space
 from imbrex.config.warpgroup.steps import SUM_BYTES
@@ -42,7 +43,8 @@ def scheduled(
         why = {str(reason): 0 for t in tunings for reason in broken(t.plan(context, machine), parts)}
         told = "; ".join(list(why)[:3]) or "no tuning of warpgroups is legal"
         raise Diagnostic(f"no tuning serves {schedule}: {told}")
-    return min(serving, key=lambda t: schedule_cycles(t.plan(context, machine), schedule))
+    cycles = corrected([(Priced(t.plan(context, machine)), schedule) for t in serving])
+    return serving[cycles.index(min(cycles))]
 
 
 def broken(plan: WarpgroupPlan, parts: int) -> tuple[Illegal, ...]:

@@ -72,7 +72,8 @@ class Priced:
         return self.plan.machine.clusters_at_a_time(self.plan.tuning.cluster)
 
     @cached_property
-    def _streams(self) -> Streams:
+    def streams(self) -> Streams:
+        """The streams of a step of K."""
         return Streams(self.plan)
 
     @cached_property
@@ -96,7 +97,7 @@ class Priced:
         """Full rounds, and one of those that are left."""
         size = self.plan.tuning.cluster
         full, rest = divmod(self.plan.units, self.resident)
-        all_at_a_time, last = self._streams.at(self.resident * size), self._streams.at(rest * size)
+        all_at_a_time, last = self.streams.at(self.resident * size), self.streams.at(rest * size)
         if not full:
             spent = last.tile
         else:
@@ -112,7 +113,7 @@ class Priced:
         """
         units, size = self.plan.units, parts * self.plan.tuning.cluster
         rounds = -(-units // self.plan.machine.clusters_at_a_time(size))
-        streams, others = self._streams, (parts - 1) / parts
+        streams, others = self.streams, (parts - 1) / parts
         step = streams.at(units * size / rounds, units / rounds, parts).step
         share = -(-self._tiles.k // parts)
         fix_up = self.rates.gathering + others * streams.sums_bytes / self.rates.gathered_bytes
@@ -136,7 +137,7 @@ class Priced:
             at_a_time = min(resident, -(-section.tiles // section.share))
             is_spread = not is_abreast and (mode == "split_k" or parts > 0)
             alike = min(plan.units, at_a_time) if mode == "split_k" else at_a_time
-            steps = self._streams.at(at_a_time * size, 1.0 if is_spread else alike)
+            steps = self.streams.at(at_a_time * size, 1.0 if is_spread else alike)
             ends = -(-section.share // section.k_span)
             spent += section.share * steps.step + ends * self._end(parts, mode)
             apart += section.tiles if is_apart else 0
@@ -150,7 +151,7 @@ class Priced:
         """Cycles for a tile's way to memory.  Where all have one part of one tile (split_k), each stores as
         much of it as the others do.
         """
-        end = self._streams.epilogue
+        end = self.streams.epilogue
         if not parts or mode != "split_k":
             return end
         return self.rates.turn + (end - self.rates.turn) / (parts + 1)
@@ -163,7 +164,7 @@ class Priced:
         """
         if not parts:
             return 0.0
-        streams = self._streams
+        streams = self.streams
         if mode == "split_k":
             moved = 2 * streams.sums_bytes * active
             return self.rates.meeting + parts * self.rates.each + moved / self.rates.sent_bytes
@@ -180,7 +181,7 @@ class Priced:
         """
         moved = max(self._moved, scattered_bytes(self.plan, apart) if apart else 0.0) + again
         start = self.rates.start + (self.rates.cluster if self.plan.tuning.cluster > 1 else 0.0)
-        start += started * self._streams.first / self.rates.first_bytes
+        start += started * self.streams.first / self.rates.first_bytes
         return norm((spent, moved / self.rates.memory_bytes), self.rates.memory_norm) + start
 
 

@@ -82,6 +82,11 @@ class Streams:
             (rows_of(c.b, plan.b_tile, c.n, c), t.cluster_m),
         )
 
+    @property
+    def is_walked(self) -> bool:
+        """Are rows of an operand those of a window that walks over images?"""
+        return any(rows.is_walked for rows, _ in self._rows)
+
     @cached_property
     def copies(self) -> float:
         """Cycles of a step of a multiprocessor's copy engine."""

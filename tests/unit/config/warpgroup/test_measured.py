@@ -1,5 +1,5 @@
 """The model of warpgroup tunings against times of a GPU: of the tunings that were timed for a problem, it has
-to pick one that is nearly the best.
+to pick one that is nearly the best, before its `correction`.
 
 `data/hopper_h100.json` and `data/hopper_h200.json` have a series for each problem, machine and kind of
 launch: [tuning, schedule, us]; those of the second whose use is "fit" are of random problems, the others of
