@@ -206,7 +206,7 @@ def test_functions_use_it_at_once_where_this_process_tuned(
         used.append((kernel := compile(*args, **words)).configuration)
         return kernel
 
-    monkeypatch.setattr("imbrex.function.gemm.compile", compiled)
+    monkeypatch.setattr("imbrex.function.batches.compile", compiled)
     a = np.ones((96, 96), np.float32)
     call = partial(imbrex.gemm, a, a, threads=1)
     call(), call()
