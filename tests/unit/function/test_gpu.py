@@ -18,7 +18,7 @@ from tests.unit.run.fake_torch import Tensor, aligned
 from tests.unit.run.fake_torch import module as torch_module
 
 import imbrex
-from imbrex.function import plan
+from imbrex.function import batches, plan
 from imbrex.function.conv import _kernel as conv_kernel
 from imbrex.function.gemm import _kernel as gemm_kernel
 from imbrex.kernel import Kernel, Target
@@ -57,8 +57,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ComputingC
 
     monkeypatch.setitem(sys.modules, "cuda.bindings.driver", fake)
     monkeypatch.setitem(sys.modules, "torch", torch_module())
-    for home in ("gemm", "conv"):
-        monkeypatch.setattr(sys.modules[f"imbrex.function.{home}"], "compile", compiled)
+    monkeypatch.setattr(batches, "compile", compiled)
     caches = (gemm_kernel.cache_clear, conv_kernel.cache_clear, plan.clear)
     for clear in caches:
         clear()
@@ -333,7 +332,7 @@ def test_arrays_that_cannot_be(
 ) -> None:
     from imbrex.kernel import compile
 
-    monkeypatch.setattr(sys.modules["imbrex.function.gemm"], "compile", compile)
+    monkeypatch.setattr(batches, "compile", compile)
     with pytest.raises(error, match=message):
         call()
 
