@@ -208,11 +208,11 @@ def _with_waves(made: Program, request: Request, configuration: Configuration) -
     for name, tuned, product in zip(multiplying, configuration.products, known.products, strict=True):
         if isinstance(tuned.tuning, XdlopsTuning):
             kept[name] = kept_waves(tuned.tuning.plan(product.context, request.machine))
-    told = [
+    launches = [
         replace(step, kept_waves=kept.get(step.name)) if isinstance(step, Kernel) else step
         for step in made.launches
     ]
-    return replace(made, launches=tuple(told))
+    return replace(made, launches=tuple(launches))
 
 
 def _flushes_halves(machine: Machine) -> bool:

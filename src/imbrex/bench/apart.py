@@ -54,14 +54,14 @@ class Apart:
         """Timings by name, or why there is none.  Turns are short where that many fill the budget."""
         failed: dict[str, Timing | Failed] = {}
         for name, contender in contenders.items():
-            if isinstance(answer := self._asked(name, contender), Failed):
+            if isinstance(answer := self._answer(name, contender), Failed):
                 failed[name] = answer
         at_rest()
         turn_s = min(TURN_S, budget_s / least)
-        turns = {name: partial(self._asked, name, turn_s) for name in contenders if name not in failed}
+        turns = {name: partial(self._answer, name, turn_s) for name in contenders if name not in failed}
         return failed | contest(turns, budget_s=budget_s, least=least)
 
-    def _asked(self, name: str, order: Contender | float) -> Any:
+    def _answer(self, name: str, order: Contender | float) -> Any:
         if name not in self._processes:
             self._processes[name] = Isolated(_answer)
         return self._processes[name](order, LIMIT_S)

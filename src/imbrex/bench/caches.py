@@ -53,14 +53,14 @@ def sizes_by(found: Mapping[int, float], reported: Mapping[str, int]) -> dict[st
     inner = [LEAST, *(2 * size for size in sizes)]
     own = [_middle(found, start, min(WIDE * start, size)) for start, size in zip(inner, sizes, strict=False)]
     own.append(_middle(found, MOST // 2, MOST))
-    told: dict[str, int] = {}
+    found_sizes: dict[str, int] = {}
     for (name, size), start, ns, next_ns in zip(reported.items(), inner, own, own[1:], strict=False):
-        told[name] = size
+        found_sizes[name] = size
         if ns and next_ns and next_ns >= CONTRAST * ns:
             beyond = [f for f, of in found.items() if f >= start and of > sqrt(ns * next_ns)]
             held = max((f for f in found if start <= f < min(beyond, default=MOST)), default=size)
-            told[name] = size if held >= size * FINENESS else held
-    return told
+            found_sizes[name] = size if held >= size * FINENESS else held
+    return found_sizes
 
 
 def _middle(found: Mapping[int, float], least: int, most: int) -> float | None:

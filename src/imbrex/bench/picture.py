@@ -37,7 +37,7 @@ def lines_picture(lines: Sequence[Line], across: str, up: str) -> str:
         )
 
     drawn = [_rule(at(marks[0], i * step)[1], f"{i * step:g}") for i in range(RULES + 1)]
-    drawn += [_text(at(x, 0)[0], HEIGHT - BOTTOM + 18, f"{x:g}", "middle") for x in _told(marks)]
+    drawn += [_text(at(x, 0)[0], HEIGHT - BOTTOM + 18, f"{x:g}", "middle") for x in _labelled(marks)]
     drawn.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, across, "middle"))
     drawn.append(_text(LEFT, TOP - 4, up, "start"))
     for place, line in enumerate(lines):
@@ -48,7 +48,7 @@ def lines_picture(lines: Sequence[Line], across: str, up: str) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n{body}\n</svg>\n'
 
 
-def _told(marks: Sequence[float]) -> Sequence[float]:
+def _labelled(marks: Sequence[float]) -> Sequence[float]:
     """The places that have a number: all of a few, else 1, 2, 5, 10 and so on."""
     if len(marks) <= MOST_MARKS:
         return marks
@@ -76,10 +76,10 @@ def _step(most: float) -> float:
         exponent *= 10
 
 
-def _rule(y: float, told: str) -> str:
+def _rule(y: float, text: str) -> str:
     line = f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#cccccc"/>'
-    return f"{line}\n{_text(LEFT - 6, y + 4, told, 'end')}"
+    return f"{line}\n{_text(LEFT - 6, y + 4, text, 'end')}"
 
 
-def _text(x: float, y: float, told: str, anchor: str, colour: str = "#444444") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{escape(told)}</text>'
+def _text(x: float, y: float, text: str, anchor: str, colour: str = "#444444") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{escape(text)}</text>'

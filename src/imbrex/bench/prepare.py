@@ -33,9 +33,9 @@ class Wanted:
 
 
 def prepare(
-    wanted: Iterable[Wanted], jobs: int, told: Callable[[Wanted, str | None], None] | None = None
+    wanted: Iterable[Wanted], jobs: int, report: Callable[[Wanted, str | None], None] | None = None
 ) -> dict[Wanted, str | None]:
-    """The answers.  told: hears each as it comes."""
+    """The answers.  report: hears each as it comes."""
     orders = list(dict.fromkeys(wanted))
     here = threading.local()
     workers: list[Isolated] = []
@@ -46,8 +46,8 @@ def prepare(
             workers.append(here.worker)
         found = here.worker(order, LIMIT_S)
         answer = f"{found.kind}: {found.message}" if isinstance(found, Failed) else found
-        if told is not None:
-            told(order, answer)
+        if report is not None:
+            report(order, answer)
         return answer
 
     try:

@@ -138,7 +138,7 @@ def measured(
         **(_of_machine(problem, threads, target) if target == CPU else {}),
     }
     answers = apart.timed(contenders, budget_s=budget_s)
-    missing = {name: _told(answer) for name, answer in answers.items() if isinstance(answer, Failed)}
+    missing = {name: _failure_text(answer) for name, answer in answers.items() if isinstance(answer, Failed)}
     if OURS in missing:
         raise Diagnostic(f"the kernel cannot be timed: {missing[OURS]}")
     found = {name: answer for name, answer in answers.items() if isinstance(answer, Timing)}
@@ -162,7 +162,7 @@ def _of_machine(problem: Problem, threads: int, target: Target) -> dict[str, Con
     }
 
 
-def _told(failed: Failed) -> str:
+def _failure_text(failed: Failed) -> str:
     """What a contender said when it refused."""
     return (failed.message.splitlines() or [failed.kind])[0]
 
@@ -185,7 +185,7 @@ def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
     memory bounds, of a copy; rows that are mostly a call are in neither share.  And the time of all calls, as
     often as each is asked for.
     """
-    told: list[dict[str, Any]] = []
+    sections: list[dict[str, Any]] = []
     for threads in sorted({row.threads for row in rows}):
         group = [row for row in rows if row.threads == threads]
         names = sorted({name for row in group for name in row.speedups})
@@ -193,7 +193,7 @@ def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
         shares = [r.ceiling_share for r in worked if r.ceiling_share and not r.is_bound_by_memory]
         copies = [r.copy_share for r in worked if r.copy_share and r.is_bound_by_memory]
         speedups = {n: geometric_mean(r.speedups[n] for r in group if n in r.speedups) for n in names}
-        told.append(
+        sections.append(
             {
                 "threads": threads,
                 "rows": len(group),
@@ -208,7 +208,7 @@ def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
                 "most_extra_bytes": max(row.extra_bytes for row in group),
             }
         )
-    return told
+    return sections
 
 
 def geometric_mean(values: Iterable[float]) -> float:

@@ -44,10 +44,10 @@ class Tally:
         ordered = sorted(self.problems.items(), key=lambda found: -found[0].flops * found[1])
         wide = len(str(max(self.problems.values(), default=1)))
         lines += [f"{count:{wide}} {problem_text(problem)}" for problem, count in ordered]
-        lines += [f"# left out: {told}" for told in self.left_lines]
+        lines += [f"# left out: {line}" for line in self.left_lines]
         if self.others:
-            told = ", ".join(f"{count} {op}" for op, count in sorted(self.others.items()))
-            lines.append(f"# ops that multiply nothing: {told}")
+            others = ", ".join(f"{count} {op}" for op, count in sorted(self.others.items()))
+            lines.append(f"# ops that multiply nothing: {others}")
         return "\n".join([*lines, ""])
 
     @property

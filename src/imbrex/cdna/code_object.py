@@ -142,6 +142,6 @@ _PRELOADED_ENTRY = 256
 
 def aligned(count: int, at: int = _PAGE) -> Bytes:
     """So many zero bytes, from a multiple of `at` on."""
-    room = np.zeros(count + at, np.uint8)
-    start = -room.ctypes.data % at
-    return room[start : start + count]
+    memory = np.zeros(count + at, np.uint8)
+    start = -memory.ctypes.data % at
+    return memory[start : start + count]

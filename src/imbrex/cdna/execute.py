@@ -108,10 +108,10 @@ def execute(
 def _run(code: CodeObject, name: str, launch: LaunchStruct, settings: SettingsStruct, waves: int) -> int:
     """The core, and what it found."""
     outcome = OutcomeStruct()
-    room = aligned(core().imbrex_cdna_bytes(-1, waves, settings.lds_bytes))
+    memory = aligned(core().imbrex_cdna_bytes(-1, waves, settings.lds_bytes))
     failed = core().imbrex_cdna_run(
         code.structs, len(code.instructions), ctypes.byref(launch), ctypes.byref(settings),
-        ctypes.c_void_p(room.ctypes.data), ctypes.byref(outcome),
+        ctypes.c_void_p(memory.ctypes.data), ctypes.byref(outcome),
     )  # fmt: skip
     if failed:
         raise fault_of(code, name, outcome.fault)

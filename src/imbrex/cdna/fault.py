@@ -13,7 +13,7 @@ def fault_of(code: CodeObject, kernel: str, fault: FaultStruct) -> Diagnostic:
     """What ended a run."""
     where = f"lane {fault.lane}" if fault.lane >= 0 else "the wave"
     access = f"{fault.bytes} bytes at 0x{fault.address:x}, {where}"
-    told = {
+    what = {
         "memory": f"memory out of bounds: {access}",
         "lds": f"LDS out of bounds: {access}",
         "scratch": f"scratch out of bounds: {access}",
@@ -23,15 +23,15 @@ def fault_of(code: CodeObject, kernel: str, fault: FaultStruct) -> Diagnostic:
         "trap": "s_trap executed",
         "operand": "an operand that the emulator does not take there",
     }[FAULTS[fault.kind]]
-    return Diagnostic(f"{_location(code, kernel, fault)}: {told}")
+    return Diagnostic(f"{_location(code, kernel, fault)}: {what}")
 
 
 def race_of(code: CodeObject, kernel: str, race: FaultStruct, count: int) -> Diagnostic:
     """The first of a run's races; count: bytes of all."""
     kind = FAULTS[race.kind]
-    told = f"LDS race, {kind}: byte {race.address}, with wave {race.other}"
+    what = f"LDS race, {kind}: byte {race.address}, with wave {race.other}"
     return Diagnostic(
-        f"{_location(code, kernel, race)}: {told}",
+        f"{_location(code, kernel, race)}: {what}",
         hint=f"{count} bytes in all; a barrier, or the wait before it, is missing",
     )
 

@@ -86,8 +86,8 @@ def _waits(simm: int) -> str:
     """How many accesses of each kind may be under way: those that are not waited for are left out."""
     counts = {"vmcnt": simm & 15 | simm >> 14 << 4, "expcnt": simm >> 4 & 7, "lgkmcnt": simm >> 8 & 15}
     most = {"vmcnt": 63, "expcnt": 7, "lgkmcnt": 15}
-    told = [f"{name}({count})" for name, count in counts.items() if count != most[name]]
-    return " ".join(told)
+    waits = [f"{name}({count})" for name, count in counts.items() if count != most[name]]
+    return " ".join(waits)
 
 
 def _range(letter: str, first: int, count: int) -> str:

@@ -29,7 +29,7 @@ class Chip:
     source: str
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """`sm_80 (Ampere: A100, A30)`."""
         return f"{self.name} ({self.architecture}: {', '.join(self.products)})"
 
@@ -80,18 +80,20 @@ def no_target(word: str, known: Iterable[str]) -> Diagnostic:
     if (chip := KNOWN.get(_family(word))) is not None:
         if chip.name in known:  # sm_90 for sm_90a
             return Diagnostic(f"unknown target '{word}'", hint=f"{', '.join(chip.products)} are {chip.name}")
-        return Diagnostic(f"{chip.told} is not supported; {_siblings(chip.name, known)}")
+        return Diagnostic(f"{chip.text} is not supported; {_siblings(chip.name, known)}")
     if re.fullmatch(r"gfx[0-9a-f]+|sm_[0-9]+[af]?", word):
-        told = f"target '{word}' is not supported; {_siblings(word, known)}"
-        return Diagnostic(told, hint=did_you_mean(word, known))
+        message = f"target '{word}' is not supported; {_siblings(word, known)}"
+        return Diagnostic(message, hint=did_you_mean(word, known))
     for chip in KNOWN.values():
         for product in chip.products:
             if _plain(product) == _plain(word):
                 where = f"{product} is {chip.name}"
                 if chip.name in known:
                     return Diagnostic(f"unknown target '{word}'", hint=where)
-                told = f"{where} ({chip.architecture}), which is not supported; {_siblings(chip.name, known)}"
-                return Diagnostic(told)
+                message = (
+                    f"{where} ({chip.architecture}), which is not supported; {_siblings(chip.name, known)}"
+                )
+                return Diagnostic(message)
     if (start := VENDORS.get(word.lower())) is not None:
         return Diagnostic(f"unknown target '{word}'", hint=_siblings(start, known))
     near = None if word == "gpu" else did_you_mean(word, known)  # cpu is near, and nothing like it

@@ -27,7 +27,7 @@ from imbrex.cli.options import seconds as in_seconds
 from imbrex.cli.progress import progress
 from imbrex.cli.report_file import write_report
 from imbrex.cli.skipped import Skipped
-from imbrex.cli.source import ProblemEntry, asked_for
+from imbrex.cli.source import ProblemEntry, problems_of
 from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, json_text, seconds_text
 from imbrex.database.location import switch_off
@@ -101,7 +101,7 @@ def command(
     if wanted.is_executed:
         raise Diagnostic("an emulator of instructions tells no time", hint="'run' checks what it computes")
     on_gpu = is_measured_there(wanted)
-    entries = asked_for(sources, layout, {wanted.chip}, skipped)
+    entries = problems_of(sources, layout, {wanted.chip}, skipped)
     known = GPU_PEERS if on_gpu else PEERS
     peer_names = known if names is None else tuple(name for name in names.split(",") if name)
     if names is not None:
@@ -132,8 +132,8 @@ def _measured(
     rows: list[Row] = []
     with Apart() as apart:
         for number, entry in enumerate(entries, 1):
-            told = f"{number}/{len(entries)} {problem_text(entry.problem)}"
-            with entry.unless_served(skipped), progress(told):
+            title = f"{number}/{len(entries)} {problem_text(entry.problem)}"
+            with entry.unless_served(skipped), progress(title):
                 expect_fixed(entry.problem.run_time, "bench")
                 rows += [
                     measured(entry.problem, rivals, count, apart, times=entry.count, **how)
@@ -158,21 +158,21 @@ def show(rows: Sequence[Row], document: dict[str, Any], rivals: Sequence[Peer]) 
     ]
     click.echo(click.style(str(host_machine()), bold=True))
     print_table(columns, (_cells(row, names, has_times) for row in rows))
-    for told in document["summary"]:
-        means = ", ".join(f"{ratio:.2f} x {name}" for name, ratio in told["speedups"].items())
+    for section in document["summary"]:
+        means = ", ".join(f"{ratio:.2f} x {name}" for name, ratio in section["speedups"].items())
         share = "".join(
-            f"; {told[key]:.0%} of {what}"
+            f"; {section[key]:.0%} of {what}"
             for key, what in (("ceiling_share", "the ceiling"), ("copy_share", "a copy"))
-            if told[key] is not None
+            if section[key] is not None
         )
-        threads = "1 thread" if told["threads"] == 1 else f"{told['threads']} threads"
-        right = f"{told['right']} of {told['rows']} right"
-        calls = f"; {told['bound_by_call']} bound by the call" if told["bound_by_call"] else ""
+        threads = "1 thread" if section["threads"] == 1 else f"{section['threads']} threads"
+        right = f"{section['right']} of {section['rows']} right"
+        calls = f"; {section['bound_by_call']} bound by the call" if section["bound_by_call"] else ""
         click.echo(f"geometric means on {threads}: {means or 'no peers'}{share}{calls}; {right}")
         if has_times:
-            every = seconds_text(told["calls_ns"] / 1e9)
-            click.echo(f"all {told['calls']} calls, as often as asked for, on {threads}: {every}")
-        for unit, most in told["ceilings"].items():
+            every = seconds_text(section["calls_ns"] / 1e9)
+            click.echo(f"all {section['calls']} calls, as often as asked for, on {threads}: {every}")
+        for unit, most in section["ceilings"].items():
             click.echo(f"ceiling of {unit} on {threads}: {most:.1f} GFLOP/s")
 
 
@@ -212,8 +212,8 @@ def _short(problem: Problem) -> str:
         "-transB": "0",
     }
     pairs = zip(words[1::2], words[2::2], strict=True)
-    told = (shlex.join(pair) for pair in pairs if usual.get(pair[0]) != pair[1])
-    return " ".join([words[0], *told])
+    options = (shlex.join(pair) for pair in pairs if usual.get(pair[0]) != pair[1])
+    return " ".join([words[0], *options])
 
 
 def counts(text: str) -> list[int]:

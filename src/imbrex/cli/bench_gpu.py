@@ -57,10 +57,10 @@ def bench_on_gpu(
     entries = [
         Entry("given", problem_text(one.problem), one.problem, peers, times=one.count) for one in problems
     ]
-    told = None if form == "json" else _told
+    report = None if form == "json" else _print_row
     campaign = Campaign(entries, target.kind, seconds * (1 + len(peers)), tuning=tuning, config=config)
     keep = _unkept if output is None else _kept(Path(output))
-    document: dict[str, Any] = {**campaign.run(keep, told), "skipped": skipped.lines}
+    document: dict[str, Any] = {**campaign.run(keep, report), "skipped": skipped.lines}
     if form == "json":
         click.echo(json_text(document))
     else:
@@ -86,7 +86,7 @@ def _peers(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _told(number: int, row: Row) -> None:
+def _print_row(number: int, row: Row) -> None:
     state = "refused" if row["refused"] is not None else "timed"
     click.echo(f"{number}: {state} {row['name']}", err=True)
 

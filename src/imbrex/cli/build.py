@@ -72,13 +72,13 @@ def command(
         with replaced(Path(output)) as staging:
             for _, kernel, folder in kernels:
                 _write(kernel, staging / folder)
-    told = [(entry, kernel, Path(output) / folder) for entry, kernel, folder in kernels]
+    built = [(entry, kernel, Path(output) / folder) for entry, kernel, folder in kernels]
     if form == "json":
-        document = [{**kernel.report, "times": e.count, "folder": str(folder)} for e, kernel, folder in told]
+        document = [{**kernel.report, "times": e.count, "folder": str(folder)} for e, kernel, folder in built]
         click.echo(json_text(document))
     else:
-        for entry, kernel, folder in told:
-            click.echo(_told(entry, kernel, folder))
+        for entry, kernel, folder in built:
+            click.echo(_text(entry, kernel, folder))
     skipped.show(on_errors=form == "json")
     return skipped.code(len(kernels))
 
@@ -117,7 +117,7 @@ def _words(kernel: Kernel) -> tuple[str, ...]:
     return ("cubin", "compiler log") if kernel.target.is_cuda else ("code object", "disassembly")
 
 
-def _told(entry: ProblemEntry, kernel: Kernel, folder: Path) -> str:
+def _text(entry: ProblemEntry, kernel: Kernel, folder: Path) -> str:
     what = ("solver", "wrapper", "algorithm")
     rows = [(word, str(folder / unit)) for word, unit in zip(what, kernel.bundle.units, strict=True)]
     rows.append(("headers", str(folder / "device")))

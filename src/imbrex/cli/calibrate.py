@@ -29,12 +29,12 @@ FAR: Final = 1.1
 def calibrated(target: Target, budget_s: float | None, jobs: int, form: str, beside: Sequence[object]) -> int:
     """Calibrates, and shows what came of it.  beside: values of BESIDE."""
     if said := next((name for name, value in zip(BESIDE, beside, strict=True) if value), None):
-        told = f"--calibrate measures problems of its own, and '{said}' is about those that are tuned"
-        raise Diagnostic(told, hint="leave out one or the other")
+        message = f"--calibrate measures problems of its own, and '{said}' is about those that are tuned"
+        raise Diagnostic(message, hint="leave out one or the other")
     with open_user() as database:
         path = str(database.path)
     try:
-        found = calibrate(target, budget_s or BUDGET_S, jobs, open_user, _told, _waiting)
+        found = calibrate(target, budget_s or BUDGET_S, jobs, open_user, _progressed, _waiting)
     except KeyboardInterrupt:
         _line("")
         click.echo(f"parameters are what they were; times are kept in {path}, and the same command goes on")
@@ -47,7 +47,7 @@ def calibrated(target: Target, budget_s: float | None, jobs: int, form: str, bes
     return 0
 
 
-def _told(problem: str, step: Step) -> None:
+def _progressed(problem: str, step: Step) -> None:
     _line(f"{problem}: {step.trials} of {step.wanted} configurations")
 
 
@@ -69,8 +69,8 @@ def _print(found: Calibrated, path: str) -> None:
     rows = [(p.name, p.unit, f"{p.default:.4g}", f"{value:.4g}") for p, value in moved]
     print_table(("parameter", "unit", "default", "here"), rows)
     for name, reported, measured in found.sizes:
-        told = "as reported" if reported == measured else f"{bytes_text(reported)} by default"
-        click.echo(f"{name.removesuffix('_bytes').upper()}: {bytes_text(measured)}, {told}")
+        against = "as reported" if reported == measured else f"{bytes_text(reported)} by default"
+        click.echo(f"{name.removesuffix('_bytes').upper()}: {bytes_text(measured)}, {against}")
     click.echo("\n".join(_conclusion(found, path)))
 
 

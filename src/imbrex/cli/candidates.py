@@ -21,13 +21,13 @@ def print_candidates(request: Request, count: int) -> None:
     found = candidates(request)
     click.echo(click.style(problem_text(request.problem), bold=True))
     rows = enumerate(zip(found.ranked[:count], _costs(found), strict=False))
-    print_table(COLUMNS, [(str(rank), told, str(of.configuration)) for rank, (of, told) in rows])
-    told = [f"{min(count, len(found.ranked))} of {len(found.ranked)} candidates on {request.machine.name}"]
+    print_table(COLUMNS, [(str(rank), ratio, str(of.configuration)) for rank, (of, ratio) in rows])
+    notes = [f"{min(count, len(found.ranked))} of {len(found.ranked)} candidates on {request.machine.name}"]
     if any(one.cycles < found.ranked[0].cycles for one in found.ranked):
-        told.append("what costs less than the pick does not save enough to be sure of")
-    told += [f"{times} tunings refused by {rule}" for rule, times in found.refused.items()]
-    told += [f"{name} does not serve: {why}" for name, why in found.unserved.items()]
-    click.echo("\n".join(f"  {line}" for line in told))
+        notes.append("what costs less than the pick does not save enough to be sure of")
+    notes += [f"{times} tunings refused by {rule}" for rule, times in found.refused.items()]
+    notes += [f"{name} does not serve: {why}" for name, why in found.unserved.items()]
+    click.echo("\n".join(f"  {line}" for line in notes))
 
 
 def candidates_json(request: Request, count: int) -> dict[str, Any]:

@@ -73,13 +73,13 @@ def best(
     """
     wanted = {problem_text(entry.problem) for entry in read_problems(sources)} if sources else None
     found = [one for one in summaries(_rows(file, target, device)) if one.winner is not None]
-    told = [one for one in found if wanted is None or one.problem in wanted]
+    listed = [one for one in found if wanted is None or one.problem in wanted]
     if form == "json":
-        click.echo(json_text([_json(one) for one in told]))
+        click.echo(json_text([_json(one) for one in listed]))
     else:
         columns = ("problem", "target", "threads", "device", "gain", "configuration")
-        print_table(columns, [(*_cells(one)[:4], _gain(one), _configuration(one)) for one in told])
-    missing = (wanted or set()) - {one.problem for one in told}
+        print_table(columns, [(*_cells(one)[:4], _gain(one), _configuration(one)) for one in listed])
+    missing = (wanted or set()) - {one.problem for one in listed}
     for problem in sorted(missing):
         click.echo(f"nothing won for {problem}", err=True)
     return FAILED if missing else 0

@@ -49,7 +49,7 @@ class Finding:
 
     what: str
     state: State
-    told: str
+    detail: str
     mend: str | None = None
 
 
@@ -63,13 +63,13 @@ def command(form: str) -> int:
         found = list(_findings())
     if form == "json":
         click.echo(
-            json_text([{"what": f.what, "state": f.state, "told": f.told, "mend": f.mend} for f in found])
+            json_text([{"what": f.what, "state": f.state, "told": f.detail, "mend": f.mend} for f in found])
         )
     else:
         wide = max(len(f.what) for f in found)
         for finding in found:
             sign, colour = SIGNS[finding.state]
-            click.echo(f"{click.style(sign, fg=colour)}  {finding.what.ljust(wide)}  {finding.told}")
+            click.echo(f"{click.style(sign, fg=colour)}  {finding.what.ljust(wide)}  {finding.detail}")
             if finding.mend:
                 click.echo(f"    {''.ljust(wide)}  {click.style(finding.mend, bold=True)}")
     return FAILED if any(f.state == "broken" for f in found) else 0
@@ -107,8 +107,8 @@ def _threads() -> Finding:
 def _units() -> Finding:
     """What multiplies each type, and what else the machine has for it."""
     row = CPU_ISAS[host_machine().isa.level]
-    told = ", ".join(f"{dtype} by {fastest_unit(row, dtype)}" for dtype in (F32, BF16, I8))
-    return Finding("units", "ok", f"{told} (level {row.name})")
+    units = ", ".join(f"{dtype} by {fastest_unit(row, dtype)}" for dtype in (F32, BF16, I8))
+    return Finding("units", "ok", f"{units} (level {row.name})")
 
 
 def _package(name: str) -> Finding:
@@ -130,23 +130,23 @@ def _cache() -> Finding:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", CacheWarning)
         found = Cache()
-    told = [str(warning.message) for warning in said]
+    lines = [str(warning.message) for warning in said]
     mend = "set IMBREX_CACHE_DIR to a directory of your own"
     if found.root is None:
-        return Finding("cache", "missing", "; ".join([*told, "every kernel is compiled anew"]), mend)
+        return Finding("cache", "missing", "; ".join([*lines, "every kernel is compiled anew"]), mend)
     entries = found.entries()
-    told = [
+    lines = [
         f"{found.root.parent}: {len(entries)} entries, {bytes_text(sum(e.size_bytes for e in entries))}",
-        *told,
+        *lines,
     ]
-    told += [] if found.shared_root is None else [f"also reads {found.shared_root.parent}"]
+    lines += [] if found.shared_root is None else [f"also reads {found.shared_root.parent}"]
     at = found.root
     while not at.exists() and at != at.parent:
         at = at.parent
     if os.access(at, os.W_OK | os.X_OK):
-        return Finding("cache", "ok", "; ".join(told))
+        return Finding("cache", "ok", "; ".join(lines))
     return Finding(
-        "cache", "missing", "; ".join([*told, "not writable: every kernel is compiled anew"]), mend
+        "cache", "missing", "; ".join([*lines, "not writable: every kernel is compiled anew"]), mend
     )
 
 
@@ -154,17 +154,19 @@ def _calls() -> Finding:
     """Whether calls on arrays that were seen before take the short way."""
     if short_way() is not None:
         return Finding("calls", "ok", "known arrays of this machine take the short way")
-    told = "every call takes the long way, some 50 us: the short one is for CPython on Linux, and is compiled"
-    return Finding("calls", "missing", told)
+    message = (
+        "every call takes the long way, some 50 us: the short one is for CPython on Linux, and is compiled"
+    )
+    return Finding("calls", "missing", message)
 
 
 def _calibration() -> Finding:
     """What the model of CPU kernels chooses by."""
     found = calibration(CPU)
-    told = (
+    message = (
         "by its defaults; 'imbrex tune --calibrate' fits it to this machine" if found is None else str(found)
     )
-    return Finding("cpu model", "ok", told)
+    return Finding("cpu model", "ok", message)
 
 
 def _works(target: str) -> Finding:
@@ -235,8 +237,8 @@ def _builds_cubin(architecture: str) -> Finding:
     except Diagnostic as error:
         return Finding(f"target {architecture}", "broken", error.message, error.hint)
     took = seconds_text(time.perf_counter() - started)
-    told = f"a small convolution compiles, {first.registers} registers, in {took}"
-    return Finding(f"target {architecture}", "ok", told)
+    message = f"a small convolution compiles, {first.registers} registers, in {took}"
+    return Finding(f"target {architecture}", "ok", message)
 
 
 def _nvidia_gpu() -> Finding:
@@ -246,8 +248,8 @@ def _nvidia_gpu() -> Finding:
     except Diagnostic as error:
         return Finding("nvidia gpu", "missing", error.message, error.hint)
     version = driver_version(cuda)
-    told = f"{gpu_text(cuda)}, driver of CUDA {version // 1000}.{version % 1000 // 10}"
-    return Finding("nvidia gpu", "ok", told)
+    message = f"{gpu_text(cuda)}, driver of CUDA {version // 1000}.{version % 1000 // 10}"
+    return Finding("nvidia gpu", "ok", message)
 
 
 def _amd_tools() -> Iterator[Finding]:
@@ -269,5 +271,5 @@ def _executes(chip: str) -> Finding:
     except Diagnostic as error:
         return Finding("cdna emulator", "broken", error.message, error.hint)
     took = seconds_text(time.perf_counter() - started)
-    told = f"a small convolution's code object for {chip}, executed: {outcome}, in {took}"
-    return Finding("cdna emulator", "ok" if outcome.is_right else "broken", told)
+    message = f"a small convolution's code object for {chip}, executed: {outcome}, in {took}"
+    return Finding("cdna emulator", "ok" if outcome.is_right else "broken", message)

@@ -82,7 +82,7 @@ def command(
     want, `imbrex explain schedule` about workgroups that share tiles: see `imbrex explain mma --help`.
     """
     code = served = 0
-    told: list[dict[str, Any]] = []
+    documents: list[dict[str, Any]] = []
     for entry in chosen.problems(sources, skipped):
         with entry.unless_served(skipped):
             _expect_fixed(entry.problem, configs=configs is not None, meaning=meaning)
@@ -91,7 +91,7 @@ def command(
             if configs is None:
                 request, choice = _advised(options, request)
             if configs is not None and form == "json":
-                told.append(candidates_json(request, configs))
+                documents.append(candidates_json(request, configs))
             elif configs is not None:
                 print_candidates(request, configs)
             elif with_levels:
@@ -99,11 +99,11 @@ def command(
             elif meaning:
                 code |= _print_meaning(chosen, entry, request)
             else:
-                told.append(_explained(options, entry, request, choice, form))
-                code |= FAILED if any(product["reasons"] for product in told[-1]["products"]) else 0
+                documents.append(_explained(options, entry, request, choice, form))
+                code |= FAILED if any(product["reasons"] for product in documents[-1]["products"]) else 0
             served += 1
-    if form == "json" and told:
-        click.echo(json_text(told))
+    if form == "json" and documents:
+        click.echo(json_text(documents))
     skipped.show(on_errors=form == "json")
     return code or skipped.code(served)
 
@@ -208,10 +208,10 @@ def _problem_text(problem: Problem, head: Mapping[str, Any], choice: Choice | No
 def _array(operand: Operand, dims: Sequence[tuple[str, int]] | None) -> str:
     """dims: those of the dialect; None for one whose dimensions are its own."""
     named = zip(operand.layout, operand.shape, strict=True) if dims is None else dims
-    told = ", ".join(f"{name} {size}" for name, size in named)
+    sizes = ", ".join(f"{name} {size}" for name, size in named)
     gaps = "" if operand.strides is None else f", strides {', '.join(map(str, operand.strides))}"
     packs = f" in packs of {operand.dtype.pack}" if operand.dtype.pack > 1 else ""
-    return f"[{told}] {operand.dtype}{packs}{gaps}{'  written' if operand.is_written else ''}"
+    return f"[{sizes}] {operand.dtype}{packs}{gaps}{'  written' if operand.is_written else ''}"
 
 
 def _product_text(product: Product, number: int, count: int, machine: Machine) -> Iterator[str]:

@@ -43,8 +43,8 @@ def build_library(
     sources: list[Source] = []
     kernels: list[tuple[Kernel, int]] = []
     for entry in _once(entries):
-        told = f"{len(sources) + len(kernels) + 1}/{len(entries)} {problem_text(entry.problem)}"
-        with entry.unless_served(skipped), progress(told):
+        title = f"{len(sources) + len(kernels) + 1}/{len(entries)} {problem_text(entry.problem)}"
+        with entry.unless_served(skipped), progress(title):
             if target.is_cuda:
                 kernels.append((chosen.kernel(entry), entry.count))
             else:
@@ -92,7 +92,7 @@ def _threads(report: dict[str, Any]) -> str:
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
     ns, times = row["median_ns"], row["times"]
-    told = ("", "", "")
+    times_text = ("", "", "")
     if ns:
-        told = (seconds_text(ns / 1e9), seconds_text(ns * times / 1e9), f"{row['flops'] / ns:.1f}")
-    return row["problem"], str(times), *told, row["configuration"]
+        times_text = (seconds_text(ns / 1e9), seconds_text(ns * times / 1e9), f"{row['flops'] / ns:.1f}")
+    return row["problem"], str(times), *times_text, row["configuration"]

@@ -62,11 +62,11 @@ def command(
         "--register-of": register_of, "--element-of": element_of,
         "--matrix": matrix, "--registers": registers,
     }  # fmt: skip
-    asked = [option for option, value in questions.items() if value not in (None, False)]
-    if len(asked) > 1:
-        raise Diagnostic(f"{asked[0]} and {asked[1]} are two questions", hint="ask one at a time")
+    given = [option for option, value in questions.items() if value not in (None, False)]
+    if len(given) > 1:
+        raise Diagnostic(f"{given[0]} and {given[1]} are two questions", hint="ask one at a time")
     if name is None:
-        text = _list(chip, types, [*asked, *(["--operand"] if operand else [])], form)
+        text = _list(chip, types, [*given, *(["--operand"] if operand else [])], form)
     else:
         if types is not None:
             raise Diagnostic(
@@ -74,16 +74,16 @@ def command(
             )
         found = instruction(name) if chip is None else on_chip(name, chip)
         chosen = found.held if operand is None else (operand,)
-        text = _answer(found, chosen, asked, str(register_of or element_of or ""), form)
+        text = _answer(found, chosen, given, str(register_of or element_of or ""), form)
     if output is None:
         click.echo(text)
     else:
         Path(output).write_text(f"{text}\n", encoding="utf-8")
 
 
-def _list(chip: str | None, types: str | None, asked: Sequence[str], form: str) -> str:
-    if asked or form == "svg":
-        what = asked[0] if asked else "--format svg"
+def _list(chip: str | None, types: str | None, questions: Sequence[str], form: str) -> str:
+    if questions or form == "svg":
+        what = questions[0] if questions else "--format svg"
         raise Diagnostic(f"{what} is about one instruction", hint="name it: imbrex explain mma NAME ...")
     if types is None:
         found = instructions(chip)
@@ -94,10 +94,10 @@ def _list(chip: str | None, types: str | None, asked: Sequence[str], form: str) 
 
 
 def _answer(
-    found: Instruction, chosen: Sequence[Operand], asked: Sequence[str], given: str, form: str
+    found: Instruction, chosen: Sequence[Operand], questions: Sequence[str], given: str, form: str
 ) -> str:
     """The answer to the one question, or all facts where there is none."""
-    question = asked[0] if asked else None
+    question = questions[0] if questions else None
     if form == "svg":
         from imbrex.explore.mma_picture import matrix_picture, register_picture
         from imbrex.explore.svg import document
@@ -139,10 +139,10 @@ def _where_there_is_one(chosen: Sequence[Operand], ask: Callable[[Operand], Answ
 
 
 def _facts(found: Instruction, chosen: Sequence[Operand], form: str) -> str:
-    told = answers.described(found, chosen)
+    answer = answers.described(found, chosen)
     if form != "table":
-        return answers.written([told], form)
-    return facts(told.title, [(name, value) for name, value in told.rows])
+        return answers.written([answer], form)
+    return facts(answer.title, [(name, value) for name, value in answer.rows])
 
 
 def _numbers(option: str, text: str, counts: Sequence[int], shape: str) -> list[int]:

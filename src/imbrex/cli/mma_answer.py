@@ -151,15 +151,15 @@ def listing(found: Sequence[Instruction]) -> Answer:
 
 def register_of(found: Instruction, operand: Operand, wanted: Element) -> Answer:
     """Where an element is held."""
-    cells = [(wanted, place) for place in lane_registers_of(found, operand, wanted)]
+    cells = [(wanted, location) for location in lane_registers_of(found, operand, wanted)]
     return _cells(found, operand, f"registers of {element_text(found, operand, wanted)}", cells)
 
 
-def element_of(found: Instruction, operand: Operand, place: LaneRegister) -> Answer:
+def element_of(found: Instruction, operand: Operand, location: LaneRegister) -> Answer:
     """What a lane's register holds."""
-    held = element_at(found, operand, place)
-    title = f"lane {place.lane}, register {place.register} of {operand.upper()}"
-    return _cells(found, operand, title if held else f"{title}: nothing", [(held, place)] if held else [])
+    held = element_at(found, operand, location)
+    title = f"lane {location.lane}, register {location.register} of {operand.upper()}"
+    return _cells(found, operand, title if held else f"{title}: nothing", [(held, location)] if held else [])
 
 
 def matrix(found: Instruction, operand: Operand) -> list[Answer]:
@@ -171,7 +171,7 @@ def matrix(found: Instruction, operand: Operand) -> list[Answer]:
             f"{_of(found, operand)}{f', block {b}' if blocks > 1 else ''}: lane:register of each element",
             (_axes(operand), *map(str, range(columns))),
             tuple(
-                (str(r), *(_place_text(found, operand, held[Element(r, c, b)]) for c in range(columns)))
+                (str(r), *(_location_text(found, operand, held[Element(r, c, b)]) for c in range(columns)))
                 for r in range(rows)
             ),
             _value(found, operand, [(e, p) for e, ps in held.items() if e.block == b for p in ps]),
@@ -204,11 +204,11 @@ def _cells(
     rows = tuple(
         (
             element_text(found, operand, element),
-            str(place.lane),
-            str(place.register),
-            register_text(found, operand, place.register),
+            str(location.lane),
+            str(location.register),
+            register_text(found, operand, location.register),
         )
-        for element, place in cells
+        for element, location in cells
     )
     columns = ("element", "lane", "register", "bits")
     return Answer(f"{found.name}: {title}", columns, rows, _value(found, operand, cells))
@@ -232,8 +232,8 @@ def _axes(operand: Operand) -> str:
     return {"a": "m\\k", "b": "k\\n", "c": "m\\n"}[operand]
 
 
-def _place_text(found: Instruction, operand: Operand, held: Sequence[LaneRegister]) -> str:
-    lanes = ",".join(str(place.lane) for place in held)
+def _location_text(found: Instruction, operand: Operand, held: Sequence[LaneRegister]) -> str:
+    lanes = ",".join(str(location.lane) for location in held)
     return f"{lanes}:{register_text(found, operand, held[0].register)}"
 
 

@@ -13,7 +13,7 @@ import click
 from imbrex.chip import CPU_ISAS, WAVES, gpus
 from imbrex.cli.progress import progress
 from imbrex.cli.skipped import Skipped
-from imbrex.cli.source import ProblemEntry, asked_for
+from imbrex.cli.source import ProblemEntry, problems_of
 from imbrex.config.algorithm.table import ALGORITHMS, Needs, row_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Emulate, Kernel, Target, compile, target_of
@@ -98,14 +98,14 @@ class Choices:
         """Target of a command that takes one."""
         one, *others = self.targets
         if others:
-            told = f"--target takes one name here, got '{self.target_names}'"
-            raise Diagnostic(told, hint="'build' takes several")
+            message = f"--target takes one name here, got '{self.target_names}'"
+            raise Diagnostic(message, hint="'build' takes several")
         return one
 
     def problems(self, given: Sequence[str], skipped: Skipped | None = None) -> list[ProblemEntry]:
         """As these targets have them, each once.  skipped: takes those that cannot be read."""
         chips = {target.chip for target in self.targets}
-        return asked_for(given, self.layout, chips, skipped or Skipped())
+        return problems_of(given, self.layout, chips, skipped or Skipped())
 
     def kernel(self, entry: ProblemEntry, name: str | None = None, target: Target | None = None) -> Kernel:
         """Compiled, or from the cache.  target: of several."""

@@ -74,7 +74,7 @@ def command(
         with entry.unless_served(skipped):
             outcomes.append(_ran(chosen, entry, seed, values, seconds))
             if form == "table":
-                click.echo(_told(outcomes[-1]))
+                click.echo(_text(outcomes[-1]))
     if form == "json":
         results = [_json(outcome) for outcome in outcomes]
         document = {"machine": host_machine().to_json(), "results": results, "skipped": skipped.lines}
@@ -130,7 +130,7 @@ def _peak(kernel: Kernel) -> Peak | None:
     return ceiling(kernel.problem.dtype, kernel.threads).peak(0.02)
 
 
-def _told(outcome: Outcome) -> str:
+def _text(outcome: Outcome) -> str:
     kernel, problem = outcome.kernel, outcome.kernel.problem
     state = "from the cache" if kernel.was_cached else f"compiled in {seconds_text(kernel.compile_s)}"
     rows = [("kernel", f"{kernel.name}, target {kernel.target}, {state}")]
@@ -138,7 +138,7 @@ def _told(outcome: Outcome) -> str:
     rows += [("algorithm", kernel.algorithm)] if kernel.algorithm else []
     rows += [("tuning", text) for text in dict.fromkeys(kernel.tuning_texts)]
     rows += [("config", kernel.configuration), ("chosen", str(kernel.choice))]
-    rows += [(_size_text(one), _size_told(one)) for one in outcome.sizes]
+    rows += [(_size_text(one), _size_outcome(one)) for one in outcome.sizes]
     rows += [] if outcome.sizes else [("check", _verdict(outcome.verdict))]
     if outcome.sizes:
         rows += _left_out(kernel)
@@ -163,7 +163,7 @@ def _size_text(outcome: Outcome) -> str:
     return f"m = {problem.m}" if isinstance(problem, Gemm) else f"n = {problem.n}"
 
 
-def _size_told(outcome: Outcome) -> str:
+def _size_outcome(outcome: Outcome) -> str:
     if outcome.timing is None:
         return _verdict(outcome.verdict)
     median, speed = seconds_text(outcome.timing.median_ns / 1e9), _speed_text(outcome, outcome.timing)

@@ -53,7 +53,7 @@ def command(chosen: Choices, sources: tuple[str, ...], form: str) -> int:
     relative to data_parallel; and which one `--schedule auto` takes.  On a GPU also the orders in which
     data_parallel could begin tiles, and how many tiles of A and B each finds in L2.
     """
-    told: list[dict[str, Any]] = []
+    documents: list[dict[str, Any]] = []
     for entry in chosen.problems(sources):
         request = chosen.options(entry).request()
         expect_fixed(entry.problem.run_time, "explain schedule")
@@ -61,7 +61,7 @@ def command(chosen: Choices, sources: tuple[str, ...], form: str) -> int:
             found, taken, least = _offered(product.context, request)
             orders = tile_order.offers(found[0].tuning, product.context, request.machine)
             if form == "json":
-                told.append(
+                documents.append(
                     {
                         "problem": problem_text(entry.problem),
                         "offers": [_json(offer) for offer in found],
@@ -75,10 +75,10 @@ def command(chosen: Choices, sources: tuple[str, ...], form: str) -> int:
             click.echo(_why(found, taken, least))
             if orders:
                 print_table(ORDER_COLUMNS, [_order_row(offer) for offer in orders[:MOST_ORDERS]])
-                told_at_a_time = tile_order.at_a_time(found[0].tuning, product.context, request.machine)
-                click.echo(_order_why(orders, request.machine, told_at_a_time))
+                at_a_time = tile_order.at_a_time(found[0].tuning, product.context, request.machine)
+                click.echo(_order_why(orders, request.machine, at_a_time))
     if form == "json":
-        click.echo(json_text(told))
+        click.echo(json_text(documents))
     return 0
 
 

@@ -45,17 +45,17 @@ class Skipped:
         except (Diagnostic, MemoryError) as reason:
             if not self.keeps_going:
                 raise
-            told = reason.message if isinstance(reason, Diagnostic) else f"not enough memory: {reason}"
-            self.add(text, told, place, count)
+            message = reason.message if isinstance(reason, Diagnostic) else f"not enough memory: {reason}"
+            self.add(text, message, place, count)
 
     @property
     def lines(self) -> list[str]:
         """Lines for people, one each: `conv3d -n 1 (log.txt:7:1), 3 times: unknown convolution`."""
-        told: list[str] = []
+        found: list[str] = []
         for (text, reason), (place, count) in self.found.items():
             where, often = f" ({place})" if place else "", f", {count} times" if count > 1 else ""
-            told.append(printable(f"{text}{where}{often}: {reason}".replace("\n", " ")))
-        return told
+            found.append(printable(f"{text}{where}{often}: {reason}".replace("\n", " ")))
+        return found
 
     def show(self, *, on_errors: bool = False) -> None:
         """All of them, one a line.  on_errors: on standard error, where the output is no table."""

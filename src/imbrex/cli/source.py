@@ -25,7 +25,7 @@ from imbrex.problem import Conv2d, Problem
 from imbrex.problem.text import parse_problems, problem_text
 from imbrex.view.mma.instruction import FORMATS
 
-__all__ = ["EXAMPLE", "ProblemEntry", "asked_for", "meant_on", "read_problems", "stated", "weighted"]
+__all__ = ["EXAMPLE", "ProblemEntry", "meant_on", "problems_of", "read_problems", "stated", "weighted"]
 
 EXAMPLE = "conv -n 1 -c 64 -H 56 -W 56 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1"
 
@@ -62,7 +62,7 @@ def read_problems(
     return [replace(entry, problem=_laid_out(entry.problem, layout)) for entry in found] if layout else found
 
 
-def asked_for(
+def problems_of(
     sources: Sequence[str], layout: str | None, chips: Collection[str | None], skipped: Skipped
 ) -> list[ProblemEntry]:
     """The problems of all sources as these chips have them, each once, with how often it is asked for."""

@@ -39,8 +39,8 @@ def facts(title: str, rows: Iterable[tuple[str, str]]) -> str:
     """A title, and below it a line for each (name, value)."""
     lines = list(rows)
     wide = max((len(name) for name, _ in lines), default=0)
-    told = [f"  {click.style(name.ljust(wide), dim=True)}  {value}" for name, value in lines]
-    return "\n".join([click.style(title, bold=True), *told])
+    shown = [f"  {click.style(name.ljust(wide), dim=True)}  {value}" for name, value in lines]
+    return "\n".join([click.style(title, bold=True), *shown])
 
 
 def json_text(value: Any) -> str:

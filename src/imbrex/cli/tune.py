@@ -16,7 +16,7 @@ from imbrex.cli.guard import FAILED
 from imbrex.cli.options import Choices, emulate_option, format_option, keep_going_option, target_option
 from imbrex.cli.report_file import write_text
 from imbrex.cli.skipped import Skipped
-from imbrex.cli.source import asked_for, weighted
+from imbrex.cli.source import problems_of, weighted
 from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text, seconds_text
 from imbrex.database import Unit, open_user
@@ -117,7 +117,7 @@ def command(
         return calibrated(wanted, budget, jobs or builders_of(wanted), form, beside)
     if not sources:
         raise click.UsageError("Missing argument 'PROBLEM...'.")
-    found = _expect_some(weighted(asked_for(sources, layout, {wanted.chip}, skipped)))
+    found = _expect_some(weighted(problems_of(sources, layout, {wanted.chip}, skipped)))
     plan = Plan(found, wanted, chosen.threads, effort, trials, budget, devices, jobs or builders_of(wanted))
     shown = Shown(plan, sys.stderr.isatty())
     with open_user() as database:
@@ -145,7 +145,7 @@ def _interrupted(plan: Plan, shown: Shown, ray: str | None, jobs: int | None) ->
     """Tunes; did the user end it?"""
     try:
         with hosts_at(ray, plan, jobs) as hosts:
-            Tuner(plan, open_user, shown.told, shown.finished, shown.waiting, hosts).run()
+            Tuner(plan, open_user, shown.progressed, shown.finished, shown.waiting, hosts).run()
     except KeyboardInterrupt:
         return True
     finally:
@@ -165,7 +165,7 @@ class Shown:
     has_waited: bool = False
     _drawn: float = 0.0
 
-    def told(self, unit: Unit, weight: int, step: Step) -> None:
+    def progressed(self, unit: Unit, weight: int, step: Step) -> None:
         """One step of a session."""
         if not self.is_watched or time.monotonic() - self._drawn < REDRAW_S:
             return
@@ -227,19 +227,21 @@ class Shown:
         fresh = sum(one.fresh for one, _ in tuned)
         refused = _counts(tuned)
         seconds = time.monotonic() - self.started
-        told = [f"{fresh} trials in {seconds_text(seconds)}, kept in {path}"]
+        sentences = [f"{fresh} trials in {seconds_text(seconds)}, kept in {path}"]
         if tuned and not fresh:
-            told = [f"nothing to do: all that was asked for was measured before, in {path}"]
+            sentences = [f"nothing to do: all that was asked for was measured before, in {path}"]
         if refused:
             why = ", ".join(f"{count} {status}" for status, count in refused.items())
-            told.append(f"{sum(refused.values())} rejected: {why}")
+            sentences.append(f"{sum(refused.values())} rejected: {why}")
         names = {one.unit.device.key: one.unit.device.name for one, _ in tuned}
         if len(names) > 1:
-            told.append(f"timed on devices that differ, each problem on one: {', '.join(names.values())}")
+            sentences.append(
+                f"timed on devices that differ, each problem on one: {', '.join(names.values())}"
+            )
         left = len(self.plan.problems) - len(self.outcomes)
-        told += [f"{left} problems were not begun; the same command goes on with them"] * (left > 0)
-        told += [f"skipped {line}" for line in skipped]
-        click.echo("\n".join(told))
+        sentences += [f"{left} problems were not begun; the same command goes on with them"] * (left > 0)
+        sentences += [f"skipped {line}" for line in skipped]
+        click.echo("\n".join(sentences))
 
     def document(self, path: str, skipped: list[str]) -> dict[str, Any]:
         """The same as plain JSON."""

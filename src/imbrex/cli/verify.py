@@ -67,9 +67,9 @@ def command(
         data = press(archive(cases, target, untuned=chosen.untuned))
     write_bytes(data, Path(output))
     timed = sum(case.is_timed for case in cases)
-    told = {"kit": output, "target": str(target), "kernels": len(cases), "timed": timed, "bytes": len(data)}
+    facts = {"kit": output, "target": str(target), "kernels": len(cases), "timed": timed, "bytes": len(data)}
     if form == "json":
-        click.echo(json_text(told))
+        click.echo(json_text(facts))
     else:
         size = bytes_text(len(data))
         click.echo(f"{output}: {len(cases)} kernels for {target}, {timed} of them timed, {size}")

@@ -18,7 +18,7 @@ from imbrex.cli.options import (
     target_option,
 )
 from imbrex.cli.skipped import Skipped
-from imbrex.cli.source import asked_for, weighted
+from imbrex.cli.source import problems_of, weighted
 from imbrex.cli.text import json_text, seconds_text
 from imbrex.kernel.constraints import Constraints
 from imbrex.kernel.warm import CompileJob, Warmed, warmed
@@ -54,7 +54,7 @@ def command(
     """
     chosen = Choices(target, emulate, thread_count(threads), layout, Constraints())
     began = time.monotonic()
-    times = weighted(asked_for(sources, layout, {chosen.target.chip}, skipped))
+    times = weighted(problems_of(sources, layout, {chosen.target.chip}, skipped))
     orders = [CompileJob(problem, chosen.target, chosen.threads) for problem in times]
     found = [replace(one, times=times[one.problem]) for one in warmed(orders, jobs)]
     if form == "json":
@@ -70,11 +70,11 @@ def _summary(found: list[Warmed], skipped: Skipped, seconds: float) -> None:
     fresh = [one for one in found if one.seconds]
     there = len(found) - len(fresh) - len(failed)
     work = seconds_text(sum(one.seconds for one in fresh))
-    told = [f"{len(fresh)} kernels compiled in {seconds_text(seconds)} ({work} of work)"] if fresh else []
-    told += [f"{there} were there"] if there else []
-    told += [f"{len(failed)} have none"] if failed else []
+    counts = [f"{len(fresh)} kernels compiled in {seconds_text(seconds)} ({work} of work)"] if fresh else []
+    counts += [f"{there} were there"] if there else []
+    counts += [f"{len(failed)} have none"] if failed else []
     lines = [f"no kernel of {problem_text(one.problem)}: {one.error}" for one in failed]
-    click.echo("\n".join([", ".join(told) or "there is no problem to compile", *lines]))
+    click.echo("\n".join([", ".join(counts) or "there is no problem to compile", *lines]))
     skipped.show()
 
 

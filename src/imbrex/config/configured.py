@@ -84,17 +84,17 @@ def with_overlap(
         return chosen
     rates = rates_of(machine).launch
     is_alone = not made.before and not made.filled
-    told = list[TunedProduct]()
+    found = list[TunedProduct]()
     for index, (tuned, product) in enumerate(zip(chosen, made.products, strict=True)):
         if not is_pipelined(tuned.tuning):
-            told.append(tuned)
+            found.append(tuned)
         elif is_alone and index == 0:
             is_early = overlap.of_first(tuned, request.problem, rates)
             is_early = is_early and not overlap.is_streamed_together(tuned, product.context, machine)
-            told.append(replace(tuned, is_early=is_early))
+            found.append(replace(tuned, is_early=is_early))
         else:
-            told.append(replace(tuned, is_early=overlap.behind_launch(tuned, product.context, rates)))
-    return tuple(told)
+            found.append(replace(tuned, is_early=overlap.behind_launch(tuned, product.context, rates)))
+    return tuple(found)
 
 
 def _chosen(product: Product, request: Request) -> TunedProduct:

@@ -49,5 +49,5 @@ def _reasons(of: Configuration, request: Request) -> Iterator[str]:
     if not has_products and of.strips is not None and is_conv:
         served = served_boxes(strips_shape(task_of(problem)), machine)
         if of.strips._replace(images=1) not in served:
-            told = ", ".join("/".join(map(str, box)) for box in served)
-            yield f"strips {'/'.join(map(str, of.strips))} are none of {told}"
+            boxes = ", ".join("/".join(map(str, box)) for box in served)
+            yield f"strips {'/'.join(map(str, of.strips))} are none of {boxes}"

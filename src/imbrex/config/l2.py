@@ -80,21 +80,21 @@ def sampled(order: Map, resident: int, cache: L2, tile_bytes: tuple[int, int]) -
     (count,) = (d.size for d in order.upper)
     starts = np.arange(0, count, resident)
     chosen = starts[np.unique(np.linspace(0, len(starts) - 1, min(BATCHES, len(starts))).astype(int))]
-    asked = missed = 0
+    lookups = missed = 0
     for start in chosen.tolist():
         tiles = _coordinates(order, start, min(count, start + resident))
-        asked += 2 * tiles.shape[1]
+        lookups += 2 * tiles.shape[1]
         missed += _missed(tiles, cache, tile_bytes)
-    return CacheTraffic(asked, missed)
+    return CacheTraffic(lookups, missed)
 
 
 def _missed(tiles: Coordinates, cache: L2, tile_bytes: tuple[int, int]) -> int:
     """Tiles that dies miss at one step: each once, where a die has room for all that it asks for."""
     *batch, m, n = tiles
     rows, columns = (_unlike([*batch, x], cache.xcds) for x in (m, n))
-    has_room = rows * tile_bytes[0] + columns * tile_bytes[1] <= cache.bytes
-    missed = int((rows + columns)[has_room].sum())
-    for die in np.flatnonzero(~has_room).tolist():
+    fits = rows * tile_bytes[0] + columns * tile_bytes[1] <= cache.bytes
+    missed = int((rows + columns)[fits].sum())
+    for die in np.flatnonzero(~fits).tolist():
         recent = _Recent(cache.bytes)
         for tile in tiles[:, die :: cache.xcds].T.tolist():
             recent.look_up_both(tile, 0, tile_bytes)

@@ -97,7 +97,7 @@ def telling(path: Path) -> Generator[None]:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             raise Damaged(str(error)) from error
-        raise Diagnostic(_told(code, path, error), hint=_HINTS.get(code, NAME_IT)) from None
+        raise Diagnostic(_message(code, path, error), hint=_HINTS.get(code, NAME_IT)) from None
 
 
 _HINTS: Final = {
@@ -106,7 +106,7 @@ _HINTS: Final = {
 }
 
 
-def _told(code: int, path: Path, error: sqlite3.DatabaseError) -> str:
+def _message(code: int, path: Path, error: sqlite3.DatabaseError) -> str:
     match code:
         case sqlite3.SQLITE_BUSY:
             return f"the database {path} was locked by another process for {BUSY_SECONDS} s"

@@ -65,7 +65,7 @@ def _nvidia_at(cuda: Any, number: int) -> Device:
     from imbrex.run.cuda.driver import driver_version, gpu_text
 
     kinds = cuda.CUdevice_attribute
-    asked = {
+    attributes = {
         "multiprocessors": kinds.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
         "clock_khz": kinds.CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
         "memory_clock_khz": kinds.CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE,
@@ -73,7 +73,7 @@ def _nvidia_at(cuda: Any, number: int) -> Device:
     }
     found = {
         name: done(cuda.cuDeviceGetAttribute(kind, number), f"asking GPU {number}")[0]
-        for name, kind in asked.items()
+        for name, kind in attributes.items()
     }
     name = gpu_text(cuda, number).rpartition(" (")[0]
     return Device(name, _facts(*found.items()), _facts(("driver", driver_version(cuda))))

@@ -98,8 +98,8 @@ class Inbox:
         return sorted(self.folder.glob(f"*{SUFFIX}"))
 
     def _unwritable(self, error: OSError) -> Diagnostic:
-        told = f"the database {self.path} cannot be written: {(error.strerror or str(error)).lower()}"
-        return Diagnostic(told, hint="what was left in its inbox is kept; IMBREX_DB names another file")
+        message = f"the database {self.path} cannot be written: {(error.strerror or str(error)).lower()}"
+        return Diagnostic(message, hint="what was left in its inbox is kept; IMBREX_DB names another file")
 
 
 def _added(connection: sqlite3.Connection, file: Path) -> bool:

@@ -126,8 +126,8 @@ def _calibrated(target: str, where: Aim, path: Path) -> Calibration | None:
     with shelves(path) as found:
         known = [shelf for shelf in found if shelf.has(target)]
         device = _device(where) if known else None
-        told = (shelf.calibration(target, device) for shelf in known if device is not None)
-        return next((of for of in told if of is not None), None)
+        calibrations = (shelf.calibration(target, device) for shelf in known if device is not None)
+        return next((of for of in calibrations if of is not None), None)
 
 
 def _device(where: Aim) -> Device | None:

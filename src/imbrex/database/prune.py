@@ -58,8 +58,8 @@ class Prune:
             ("trial", "trial.version = ?"),
             ("calibration", "calibration.version = ?"),
         ):
-            asked = {**of_unit, by_version: self.version, f"{table}.at < ?": self.before}
-            given = {rule: value for rule, value in asked.items() if value is not None}
+            limits = {**of_unit, by_version: self.version, f"{table}.at < ?": self.before}
+            given = {rule: value for rule, value in limits.items() if value is not None}
             rules = " and ".join(given)
             ids = f"select {table}.id from {table} join tuned on tuned.id = {table}.unit where {rules}"
             chosen.append((table, ids, tuple(given.values())))

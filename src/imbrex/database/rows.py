@@ -81,8 +81,8 @@ def add(connection: sqlite3.Connection, row: Row, is_newest: bool = False) -> Ro
             connection.execute(_ADD_VERDICT, (number, *judged, is_newest))
             return unit, replace(record, when=at)
         case Calibration():
-            told = (parameters_text(record.parameters), record.before, record.after, record.times)
-            fitted = (*told, record.session, at, record.version)
+            measured = (parameters_text(record.parameters), record.before, record.after, record.times)
+            fitted = (*measured, record.session, at, record.version)
             connection.execute(_ADD_CALIBRATION, (number, *fitted, is_newest))
             return unit, replace(record, when=at)
 
@@ -129,8 +129,8 @@ def rows(connection: sqlite3.Connection) -> Iterator[Row]:
         ("calibration", _CALIBRATION, calibration_of),
     )
     for table, columns, made in kinds:
-        asked = f"select {unit}, {', '.join(f'{table}.{column}' for column in columns)} from {table}"
-        for found in connection.execute(f"{asked} join tuned on tuned.id = {table}.unit order by {table}.id"):
+        query = f"select {unit}, {', '.join(f'{table}.{column}' for column in columns)} from {table}"
+        for found in connection.execute(f"{query} join tuned on tuned.id = {table}.unit order by {table}.id"):
             yield unit_of(found[: len(_UNIT)]), made(found[len(_UNIT) :])
 
 

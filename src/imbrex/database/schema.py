@@ -140,10 +140,10 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     if application == APPLICATION:
         if version == VERSION or version in _UPGRADES:
             return int(version)
-        told = f"the database {path} has version {version}, and this Imbrex reads versions up to {VERSION}"
+        message = f"the database {path} has version {version}, and this Imbrex reads versions up to {VERSION}"
         hint = "'imbrex db export' of the Imbrex that wrote it makes a text, which 'imbrex db import' takes"
-        raise Diagnostic(told, hint=f"{hint}; or name another file with IMBREX_DB")
+        raise Diagnostic(message, hint=f"{hint}; or name another file with IMBREX_DB")
     if connection.execute("select 1 from sqlite_master").fetchone():
-        told = f"the database {path} is another program's"
-        raise Diagnostic(told, hint="name another file with IMBREX_DB")
+        message = f"the database {path} is another program's"
+        raise Diagnostic(message, hint="name another file with IMBREX_DB")
     return 0

@@ -85,22 +85,22 @@ class _File:
         self.path, self.connection = path, connection
 
     def has(self, target: str) -> bool:
-        return bool(self._asked("select 1 from unit where target = ? limit 1", target))
+        return bool(self._selected("select 1 from unit where target = ? limit 1", target))
 
     def problems(self, target: str, kind: str) -> list[str]:
-        asked = "select distinct problem from unit where target = ? and kind = ?"
-        return [problem for (problem,) in self._asked(asked, target, kind)]
+        query = "select distinct problem from unit where target = ? and kind = ?"
+        return [problem for (problem,) in self._selected(query, target, kind)]
 
     def winner(self, problem: str, target: str, threads: int, device: Device | None) -> Winner | None:
-        return self._told(lambda: winner_in(self.connection, problem, target, threads, device), None)
+        return self._read(lambda: winner_in(self.connection, problem, target, threads, device), None)
 
     def calibration(self, target: str, device: Device) -> Calibration | None:
-        return self._told(lambda: calibration_in(self.connection, target, device), None)
+        return self._read(lambda: calibration_in(self.connection, target, device), None)
 
-    def _asked(self, statement: str, *values: str) -> list[Any]:
-        return self._told(lambda: self.connection.execute(statement, values).fetchall(), [])
+    def _selected(self, statement: str, *values: str) -> list[Any]:
+        return self._read(lambda: self.connection.execute(statement, values).fetchall(), [])
 
-    def _told(self, ask: Callable[[], T], nothing: T) -> T:
+    def _read(self, ask: Callable[[], T], nothing: T) -> T:
         """The answer; nothing, and a warning, where the file cannot be read."""
         try:
             with telling(self.path):

@@ -76,8 +76,8 @@ class Database:
 
     def trials(self, unit: Unit) -> list[Trial]:
         """All of a unit's, on this device or its equals: the right ones first, the fastest before others."""
-        asked = f"{_TRIALS} order by median_ns is null, status <> 'ok', median_ns, trial.id"
-        found = self._run(lambda c: c.execute(asked, _known_by(unit)).fetchall())
+        query = f"{_TRIALS} order by median_ns is null, status <> 'ok', median_ns, trial.id"
+        found = self._run(lambda c: c.execute(query, _known_by(unit)).fetchall())
         return [trial_of(row) for row in found]
 
     def best(self, unit: Unit) -> Winner | None:
@@ -96,8 +96,8 @@ class Database:
     def count(self) -> int:
         """How many rows there are."""
         counts = (f"(select count(*) from {table})" for table in ("trial", "verdict", "calibration"))
-        asked = f"select {' + '.join(counts)}"
-        return int(self._run(lambda c: c.execute(asked).fetchone()[0]))
+        query = f"select {' + '.join(counts)}"
+        return int(self._run(lambda c: c.execute(query).fetchone()[0]))
 
     def prune(self, which: Prune, is_rehearsal: bool = False) -> int:
         """Removes rows, and says how many; a rehearsal only says it."""
@@ -152,8 +152,8 @@ class Database:
                         add(connection, row)
                     if self._inbox is not None:
                         self._inbox.put(kept)
-                told = f"the database {self.path} was damaged ({damage}); it is now {aside.name}, and"
-                warn(f"{told} {len(kept)} of its rows were saved")
+                message = f"the database {self.path} was damaged ({damage}); it is now {aside.name}, and"
+                warn(f"{message} {len(kept)} of its rows were saved")
                 return connection
 
     def _sound(self) -> sqlite3.Connection:
@@ -177,8 +177,8 @@ def _alone(path: Path) -> Generator[None]:
     except Timeout:
         raise Diagnostic(f"the database {path} was being opened for {BUSY_SECONDS} s") from None
     except OSError as error:
-        told = f"the database {path} cannot be written: {(error.strerror or str(error)).lower()}"
-        raise Diagnostic(told, hint="IMBREX_DB names another file") from None
+        message = f"the database {path} cannot be written: {(error.strerror or str(error)).lower()}"
+        raise Diagnostic(message, hint="IMBREX_DB names another file") from None
 
 
 _SAME: Final = "problem = ? and target = ? and threads = ? and name = ? and hardware = ?"

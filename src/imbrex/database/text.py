@@ -67,15 +67,15 @@ def text(rows: Iterable[Row]) -> str:
             case Verdict():
                 lines.add(_line("verdict", *of, *(getattr(record, field) for field in VERDICT)))
             case Calibration():
-                told = (getattr(record, field) for field in CALIBRATION[1:])
-                lines.add(_line("calibration", *of, parameters_text(record.parameters), *told))
+                values = (getattr(record, field) for field in CALIBRATION[1:])
+                lines.add(_line("calibration", *of, parameters_text(record.parameters), *values))
     return "\n".join([HEAD, *sorted(lines), ""])
 
 
 def _name(device: Device) -> str:
     """What lines call a device: a short digest of all that is known of it."""
-    told = "\n".join((device.name, facts_text(device.hardware), facts_text(device.conditions)))
-    return sha256(told.encode()).hexdigest()[:12]
+    spelt = "\n".join((device.name, facts_text(device.hardware), facts_text(device.conditions)))
+    return sha256(spelt.encode()).hexdigest()[:12]
 
 
 def _line(*fields: object) -> str:
@@ -204,8 +204,8 @@ def _parsed(line: _Line, place: int, read: Callable[[str], Any], field: str) -> 
         return read(field)
     except (ValueError, KeyError) as error:
         why = f": {error}" if read in (facts_of, parameters_of) else ""
-        told = FIELDS[line.fields[0]][place - 1]
-        raise line.error(f"'{field}' is no value of {told}{why}", place) from None
+        column = FIELDS[line.fields[0]][place - 1]
+        raise line.error(f"'{field}' is no value of {column}{why}", place) from None
 
 
 def _unescaped(field: str) -> str:

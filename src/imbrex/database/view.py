@@ -76,8 +76,10 @@ def rows_in(path: Path) -> list[Row]:
         with closing(opened_to_read(path)) as connection, telling(path):
             return list(rows(connection))
     except Damaged as damage:
-        told = f"the database {path} is damaged: {damage}"
-        raise Diagnostic(told, hint="what opens it to write, as 'imbrex db merge', saves its rows") from None
+        message = f"the database {path} is damaged: {damage}"
+        raise Diagnostic(
+            message, hint="what opens it to write, as 'imbrex db merge', saves its rows"
+        ) from None
 
 
 @contextmanager
@@ -102,14 +104,14 @@ def summaries(found: Iterable[Row]) -> list[Summary]:
         if isinstance(record, Trial):
             tried.add(record.configuration)
             right |= {record.configuration} if record.status == "ok" else set()
-    told: list[Summary] = []
+    listed: list[Summary] = []
     with _in_memory(rows) as connection:
         for (unit, _), tried, right in units.values():
             winner = winner_in(connection, unit.problem, unit.target, unit.threads, unit.device)
             device = (unit.device.name, facts_text(unit.device.hardware))
             counts = (len(tried), len(right))
-            told.append(Summary(unit.problem, unit.target, unit.threads, *device, *counts, winner))
-    return sorted(told, key=lambda s: (s.target, s.device, s.hardware, s.problem, s.threads))
+            listed.append(Summary(unit.problem, unit.target, unit.threads, *device, *counts, winner))
+    return sorted(listed, key=lambda s: (s.target, s.device, s.hardware, s.problem, s.threads))
 
 
 def only_winners(found: Iterable[Row]) -> list[Row]:
@@ -130,12 +132,14 @@ def only_winners(found: Iterable[Row]) -> list[Row]:
 
 def _is_last(trial: Trial, winner: Winner) -> bool:
     """Is it the trial that the winner tells of?"""
-    told = (winner.configuration, winner.median_ns, winner.source)
-    return (trial.configuration, trial.median_ns, trial.source) == told
+    kept = (winner.configuration, winner.median_ns, winner.source)
+    return (trial.configuration, trial.median_ns, trial.source) == kept
 
 
 def differences(first: Iterable[Row], second: Iterable[Row]) -> list[Difference]:
     """Units that two databases have other winners of, or one has alone, and units whose times differ."""
     known = [{s.key: s for s in summaries(found)} for found in (first, second)]
-    told = [Difference(known[0].get(key), known[1].get(key)) for key in dict.fromkeys((*known[0], *known[1]))]
-    return [d for d in told if d.first is None or d.second is None or d.first.winner != d.second.winner]
+    pairs = [
+        Difference(known[0].get(key), known[1].get(key)) for key in dict.fromkeys((*known[0], *known[1]))
+    ]
+    return [d for d in pairs if d.first is None or d.second is None or d.first.winner != d.second.winner]

@@ -13,9 +13,9 @@ class DatabaseWarning(UserWarning):
 
 def warn(text: str) -> None:
     """A DatabaseWarning, once in a process for each text."""
-    if text not in _told:
+    if text not in _given:
         warnings.warn(text, DatabaseWarning, stacklevel=2)
-        _told.add(text)
+        _given.add(text)
 
 
-_told: set[str] = set()
+_given: set[str] = set()

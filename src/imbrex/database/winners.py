@@ -10,7 +10,7 @@ from imbrex.database.rows import calibration_of, facts_text
 
 __all__ = ["calibration_in", "winner_in"]
 
-ASKED: Final = (
+BY_PROBLEM: Final = (
     "select configuration, gain, at, session, name, median_ns, source, compiler, version from winner "
     "where problem = ? and target = ? and threads = ?"
 )
@@ -21,21 +21,21 @@ def winner_in(
 ) -> Winner | None:
     """The winner on a device, or, where that is None, the latest on any; None where there is none."""
     if device is None:
-        found = connection.execute(f"{ASKED} order by at desc limit 1", (problem, target, threads))
+        found = connection.execute(f"{BY_PROBLEM} order by at desc limit 1", (problem, target, threads))
     else:
         known_by = (problem, target, threads, device.name, facts_text(device.hardware))
-        found = connection.execute(f"{ASKED} and name = ? and hardware = ?", known_by)
+        found = connection.execute(f"{BY_PROBLEM} and name = ? and hardware = ?", known_by)
     row = found.fetchone()
     return None if row is None else Winner(*row)
 
 
 def calibration_in(connection: sqlite3.Connection, target: str, device: Device) -> Calibration | None:
     """The latest calibration of a target's model on a device; None where there is none."""
-    asked = (
+    query = (
         "select parameters, before, after, times, session, at, version from calibration "
         "join tuned on tuned.id = calibration.unit where target = ? and name = ? and hardware = ? "
         "order by at desc, calibration.id desc limit 1"
     )
-    found = connection.execute(asked, (target, device.name, facts_text(device.hardware)))
+    found = connection.execute(query, (target, device.name, facts_text(device.hardware)))
     row = found.fetchone()
     return None if row is None else calibration_of(row)

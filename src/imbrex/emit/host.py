@@ -101,7 +101,7 @@ def _wrapper(program: Program, target: str) -> list[str]:
         "",
         "// Runs every launch in order; returns 0, or 1 when there is no memory for the scratch of a thread.",
         *(["// It returns 3 when the system does not let this process use tiles."] if has_tiles else []),
-        *_told_of(program.count),
+        *_size_comment(program.count),
         f'extern "C" int {symbol_of(program.name)}({", ".join((declared, *entered))}, int threads) {{',
         *c.indented([_cast(b, program.outputs) for b in program.arguments]),
         *_count(program.count),
@@ -119,14 +119,14 @@ def _wrapper(program: Program, target: str) -> list[str]:
         *lines,
         f"  return {'imbrex::amx::ended(status)' if has_tiles else 'status'};",
         "}",
-        *_told(program, target),
+        *_fault_function(program, target),
         "",
         "// Bytes that each thread allocates while a launch runs: packing panels and the tile of C.",
         *table(f'extern "C" int64_t {symbol_of(program.name)}_workspace_bytes', scratch),
     ]
 
 
-def _told_of(count: Param | None) -> list[str]:
+def _size_comment(count: Param | None) -> list[str]:
     """What a reader should know of the run-time size."""
     if count is None:
         return []
@@ -146,7 +146,7 @@ def _count(count: Param | None) -> list[str]:
     ]
 
 
-def _told(program: Program, target: str) -> list[str]:
+def _fault_function(program: Program, target: str) -> list[str]:
     """What was wrong, of tiles in software."""
     if tiles.emulated(target) is None or not _has_tiles(program):
         return []

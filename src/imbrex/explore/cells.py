@@ -27,7 +27,7 @@ class Cell:
     group: int
     upper: str
     lower: str
-    told: str
+    tooltip: str
     tokens: str = ""
 
 
@@ -60,7 +60,7 @@ def drawn(grid: Grid, x: int, y: int) -> Iterator[str]:
         parts.append(label(CELL_W - 6, (i + 2) * CELL_H + 19, name, "end soft"))
     for cell in grid.cells:
         left, top = (cell.column + 1) * CELL_W, (cell.row + 2) * CELL_H
-        parts.append(box(left, top, CELL_W, CELL_H, f"g{cell.group % 8}", cell.tokens, cell.told))
+        parts.append(box(left, top, CELL_W, CELL_H, f"g{cell.group % 8}", cell.tokens, cell.tooltip))
         middle = left + CELL_W / 2
         parts.append(label(middle, top + (13 if cell.lower else 19), cell.upper, "mid strong"))
         if cell.lower:
@@ -68,9 +68,11 @@ def drawn(grid: Grid, x: int, y: int) -> Iterator[str]:
     yield group(x, y, parts)
 
 
-def sheet(title: str, told: str, signs: Sequence[str], parts: Sequence[str], width: int, height: int) -> str:
-    """A drawing of grids that `drawn` made.  told: a line below the title.  signs: what colours mean."""
-    head = [label(MARGIN, 32, title, "head"), label(MARGIN, 56, told)]
+def sheet(
+    title: str, subtitle: str, signs: Sequence[str], parts: Sequence[str], width: int, height: int
+) -> str:
+    """A drawing of grids that `drawn` made.  subtitle: a line below the title.  signs: what colours mean."""
+    head = [label(MARGIN, 32, title, "head"), label(MARGIN, 56, subtitle)]
     wide = max(width, 620, len(signs) * SIGN_W) + 2 * MARGIN
     return drawing(title, [*head, *_legend(signs), *parts], wide, height)
 

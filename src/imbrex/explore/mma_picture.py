@@ -77,7 +77,7 @@ def _matrix(found: Instruction, operand: Operand, block: int, most: tuple[int, i
             _group(found, held[0]),
             _lanes(held),
             register_text(found, operand, held[0].register),
-            _told(found, operand, element, held),
+            _tooltip(found, operand, element, held),
             _tokens(operand, held[0]),
         )
         for element, held in lane_registers(found, operand).items()
@@ -105,8 +105,8 @@ def _registers(found: Instruction, operand: Operand) -> Grid:
             element, place = Element(*held[lane][register]), LaneRegister(lane, register)
             at = f"{element.row},{element.column}"
             block = f"block {element.block}" if found.blocks > 1 else ""
-            told = _told(found, operand, element, [place])
-            cells.append(Cell(lane, register, _group(found, place), at, block, told))
+            tooltip = _tooltip(found, operand, element, [place])
+            cells.append(Cell(lane, register, _group(found, place), at, block, tooltip))
     names = [register_text(found, operand, register) for register in range(registers)]
     title = f"{operand.upper()}: lane down, register across"
     return Grid(title, lanes, registers, _numbers(lanes), names, cells)
@@ -122,7 +122,7 @@ def _lanes(held: Sequence[LaneRegister]) -> str:
     return f"{held[0].lane} +{len(held) - 1}" if len(held) > 1 else str(held[0].lane)
 
 
-def _told(found: Instruction, operand: Operand, element: Element, held: Sequence[LaneRegister]) -> str:
+def _tooltip(found: Instruction, operand: Operand, element: Element, held: Sequence[LaneRegister]) -> str:
     lanes = ", ".join(str(place.lane) for place in held)
     register = register_text(found, operand, held[0].register)
     return f"{element_text(found, operand, element)}: lane {lanes}, {register}"
@@ -134,7 +134,7 @@ def _numbers(count: int) -> list[str]:
 
 def _document(found: Instruction, what: str, parts: Sequence[str], width: int, height: int) -> str:
     shape = f"{found.m}x{found.n}x{found.k}, {found.blocks} block{'s' if found.blocks > 1 else ''}"
-    told = f"{shape}; {found.a_type} by {found.b_type} into {found.c_type}; wave of {found.wave}; {what}"
+    subtitle = f"{shape}; {found.a_type} by {found.b_type} into {found.c_type}; wave of {found.wave}; {what}"
     group = found.lane_group
     signs = [f"lanes {first}-{first + group - 1}" for first in range(0, found.wave, group)]
-    return sheet(found.name, told, signs, parts, width, height)
+    return sheet(found.name, subtitle, signs, parts, width, height)

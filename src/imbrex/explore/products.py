@@ -125,8 +125,8 @@ class Product:
         }
         if isinstance(plan, XdlopsPlan):
             head |= _of_waves(plan)
-        told = entries(plan.block)
-        return head | {key: str(list(x) if isinstance(x, tuple) else x) for key, x in told.items()}
+        found = entries(plan.block)
+        return head | {key: str(list(x) if isinstance(x, tuple) else x) for key, x in found.items()}
 
     def _grid(self, blocks: Sequence[int], tiles: int) -> dict[str, str]:
         """Workgroups that are launched, the output tiles that they compute, and how they share them."""

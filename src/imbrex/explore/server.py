@@ -141,8 +141,8 @@ def serve(page: Callable[[Query], Page], port: int, opens_browser: bool, say: Ca
         server = Server(port, page)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            told, hint = f"port {port} is in use", "leave --port out to have a free one"
-            raise Diagnostic(told, hint=hint) from None
+            message, hint = f"port {port} is in use", "leave --port out to have a free one"
+            raise Diagnostic(message, hint=hint) from None
         raise Diagnostic(f"cannot listen on port {port}: {(error.strerror or '').lower()}") from None
     with server:
         try:

@@ -41,13 +41,13 @@ class Ring:
         done: list[float] = []
         free = came = ended = 0.0
         for step in range(min(self.steps, SHOWN)):
-            asked = max(free, done[step - self.stages] if step >= self.stages else 0.0)
-            free = asked + self.asking
-            came = max(asked + self.latency, came + self.path)
+            issued = max(free, done[step - self.stages] if step >= self.stages else 0.0)
+            free = issued + self.asking
+            came = max(issued + self.latency, came + self.path)
             begun = max(came, ended)
             ended = begun + self.multiply
             done.append(ended)
-            yield asked, came, begun, ended
+            yield issued, came, begun, ended
 
 
 def stages_in_time(ring: Ring) -> Gantt:
@@ -57,29 +57,29 @@ def stages_in_time(ring: Ring) -> Gantt:
     consumer: list[Span] = []
     stages: list[list[Span]] = [[] for _ in range(min(ring.stages, len(times)))]
     free = ended = 0.0
-    for step, (asked, came, begun, done) in enumerate(times):
+    for step, (issued, came, begun, done) in enumerate(times):
         stage, tokens = step % ring.stages, f"step:{step}"
-        if asked > free:
-            producer.append(Span(free, asked, "none", f"waits until stage {stage} is empty", tokens))
-        told = f"asks for step {step} into stage {stage}"
-        producer.append(Span(asked, asked + ring.asking, "g3", told, tokens, str(step)))
+        if issued > free:
+            producer.append(Span(free, issued, "none", f"waits until stage {stage} is empty", tokens))
+        tooltip = f"asks for step {step} into stage {stage}"
+        producer.append(Span(issued, issued + ring.asking, "g3", tooltip, tokens, str(step)))
         row = stages[stage]
-        row.append(Span(asked, came, "g3", f"step {step} on its way, {came - asked:,.0f} cycles", tokens))
+        row.append(Span(issued, came, "g3", f"step {step} on its way, {came - issued:,.0f} cycles", tokens))
         if begun > came:
             row.append(Span(came, begun, "g7", f"step {step} is there, and waits", tokens))
         row.append(Span(begun, done, "g0", f"step {step} is multiplied", tokens, str(step)))
         if begun > ended:
             consumer.append(Span(ended, begun, "none", f"waits until stage {stage} is full", tokens))
-        told = f"multiplies step {step}, {done - begun:,.0f} cycles"
-        consumer.append(Span(begun, done, "g0", told, tokens, str(step)))
-        free, ended = asked + ring.asking, done
+        tooltip = f"multiplies step {step}, {done - begun:,.0f} cycles"
+        consumer.append(Span(begun, done, "g0", tooltip, tokens, str(step)))
+        free, ended = issued + ring.asking, done
     rows = [("producer", producer), *((f"stage {i}", row) for i, row in enumerate(stages))]
     rows.append(("consumer", consumer))
     signs = [("g3", "asked for, on its way"), ("g7", "full, waits"), ("g0", "multiplied"), ("none", "waits")]
     if ring.epilogue and len(times) == ring.steps:
-        told = f"C on its way to memory, {ring.epilogue:,.0f} cycles"
-        told += ", while the other consumer multiplies" if ring.is_in_turn else ""
-        rows.append(("epilogue", [Span(ended, ended + ring.epilogue, "g5", told)]))
+        tooltip = f"C on its way to memory, {ring.epilogue:,.0f} cycles"
+        tooltip += ", while the other consumer multiplies" if ring.is_in_turn else ""
+        rows.append(("epilogue", [Span(ended, ended + ring.epilogue, "g5", tooltip)]))
         signs.append(("g5", "C stored"))
     which = "all" if len(times) == ring.steps else f"the first {len(times)} of"
     return Gantt(f"{which} {ring.steps} steps of a tile, by the streams' cycles", rows, signs)

@@ -89,18 +89,18 @@ def box(
     height: float,
     kind: str,
     tokens: str = "",
-    told: str = "",
+    tooltip: str = "",
     corner: int = 0,
     when: str = "",
 ) -> str:
-    """A rectangle.  kind: its classes; tokens: what it stands for; told: said when it is pointed at; when:
+    """A rectangle.  kind: its classes; tokens: what it stands for; tooltip: said when it is pointed at; when:
     the frames of an animation in which it is there.
     """
     shape = f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
     shape += f' rx="{corner}"' if corner else ""
     shape += f' data-is="{escape(tokens)}"' if tokens else ""
     shape += f' data-when="{escape(when)}"' if when else ""
-    return f"{shape}><title>{escape(told)}</title></rect>" if told else f"{shape}/>"
+    return f"{shape}><title>{escape(tooltip)}</title></rect>" if tooltip else f"{shape}/>"
 
 
 def label(x: float, y: float, text: object, kind: str = "", tokens: str = "", when: str = "") -> str:

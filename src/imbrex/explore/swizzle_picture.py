@@ -35,11 +35,11 @@ def tile_picture(kernel: TileKernel, name: str, operands: Sequence[Operand]) -> 
         height += max(left.height, right.height) + GAP
     lanes, edge = kernel.instruction.wave, _edge(kernel)
     signs = [f"lanes {lane}-{lane + edge - 1}" for lane in range(0, lanes, edge)]
-    told = "; ".join(_told(kernel, operand) for operand in operands)
-    return sheet(name, f"{told}; {kernel.instruction.name}", signs, parts, width, height)
+    subtitle = "; ".join(_sentence(kernel, operand) for operand in operands)
+    return sheet(name, f"{subtitle}; {kernel.instruction.name}", signs, parts, width, height)
 
 
-def _told(kernel: TileKernel, operand: Operand) -> str:
+def _sentence(kernel: TileKernel, operand: Operand) -> str:
     shape = " x ".join(map(str, kernel.swizzle(operand).source_shape))
     return f"{operand.upper()}, {shape} of {kernel.instruction.element(operand)}"
 
@@ -65,7 +65,7 @@ class _Pieces:
     lane: Ints
     edge: int
 
-    def told(self, row: int, column: int) -> str:
+    def tooltip(self, row: int, column: int) -> str:
         """Which elements a piece holds, and who holds them where."""
         names = [d.name for d in self.swizzle.dims]
         down, across = self.first(row, column)
@@ -124,7 +124,7 @@ def _source(pieces: _Pieces, operand: Operand) -> Grid:
     rows, columns = pieces.offset.shape
     cells = [
         Cell(row, column, _group(pieces, row, column), _holder(pieces, row, column),
-             str(pieces.offset[row, column]), pieces.told(row, column))
+             str(pieces.offset[row, column]), pieces.tooltip(row, column))
         for row, column in np.ndindex(rows, columns)
     ]  # fmt: skip
     names = [d.name for d in pieces.swizzle.dims]
@@ -147,7 +147,7 @@ def _packed(pieces: _Pieces, operand: Operand) -> Grid:
     cells = [
         Cell(*divmod(int(place[row, column]), across), _group(pieces, row, column),
              ",".join(map(str, pieces.first(row, column))), f"lane {pieces.lane[row, column]}",
-             pieces.told(row, column))
+             pieces.tooltip(row, column))
         for row, column in np.ndindex(*pieces.offset.shape)
     ]  # fmt: skip
     rows = -(-place.size // across)

@@ -27,11 +27,12 @@ def grid_parts(
     colour: Callable[[int], int],
     axes: tuple[str, str] = ("m_tile", "n_tile"),
     word: str = "workgroup",
-    told: Callable[[int], str] = str,
+    label_of: Callable[[int], str] = str,
     signs: Sequence[str] = (),
 ) -> tuple[list[str], float, float]:
-    """Parts, width and height.  axes: what rows and columns are; word: what the numbers are.  told: said of a
-    number when it is pointed at.  signs: what colours mean.  One long row or column goes on in further lines.
+    """Parts, width and height.  axes: what rows and columns are; word: what the numbers are.  label_of: the
+    label of a number that is pointed at.  signs: what colours mean.  One long row or column goes on in
+    further lines.
     """
     rows, columns = len(cells), len(cells[0])
     is_folded = min(rows, columns) == 1 and max(rows, columns) > FOLD
@@ -47,7 +48,7 @@ def grid_parts(
             row, column = divmod(max(m, n), FOLD) if is_folded else (m, n)
             x, y = LEFT + column * EDGE, TOP + row * EDGE
             tokens = f"{axes[0]}:{m} {axes[1]}:{n} {word}:{number}"
-            parts.append(box(x, y, EDGE, EDGE, f"g{colour(number) % 8}", tokens, told(number)))
+            parts.append(box(x, y, EDGE, EDGE, f"g{colour(number) % 8}", tokens, label_of(number)))
             parts.append(label(x + EDGE / 2, y + EDGE / 2 + 4, number, "mid"))
     bottom = TOP + lines * EDGE + 10
     for i, sign in enumerate(signs):

@@ -68,23 +68,23 @@ def _of_wave(issues: Sequence[Issue], steps: int) -> Iterator[Span]:
                 yield Span(since, end, WAITS[0], WAITED[unit], tokens)
             free = max(free, end)
             continue
-        kind, told = KINDS.get(unit, OTHER)
+        kind, tooltip = KINDS.get(unit, OTHER)
         if issue.at - since > SHORT:
-            yield Span(since, issue.at, WAITS[0], f"waits until it can issue: {told}", tokens)
+            yield Span(since, issue.at, WAITS[0], f"waits until it can issue: {tooltip}", tokens)
         start = issue.at if issue.at - since > SHORT else since
         free = max(free, issue.until if unit == "matrix" else done)
         if free > start:
-            yield Span(start, free, kind, told, tokens)
+            yield Span(start, free, kind, tooltip, tokens)
 
 
 def _merged(spans: Iterable[Span], begin: float, end: float) -> list[Span]:
     """Neighbours of one kind as one, inside of the time that is drawn."""
     found: list[Span] = []
-    for (kind, told, tokens), same in groupby(spans, lambda s: (s.kind, s.told, s.tokens)):
+    for (kind, tooltip, tokens), same in groupby(spans, lambda s: (s.kind, s.tooltip, s.tokens)):
         run = list(same)
         first, last = max(begin, run[0].first), min(end, run[-1].last)
         if last > first:
-            count = f"{len(run)} x {told}" if kind != "none" else told
+            count = f"{len(run)} x {tooltip}" if kind != "none" else tooltip
             found.append(Span(first, last, kind, f"{count}, {last - first:,.0f} clocks", tokens))
     return found
 
@@ -92,12 +92,12 @@ def _merged(spans: Iterable[Span], begin: float, end: float) -> list[Span]:
 def _joined(issues: Sequence[Issue], begin: float, end: float) -> Iterator[Span]:
     """Times in which at least one is under way."""
     first = last = -1.0
-    kind, told = KINDS[issues[0].operation.unit] if issues else OTHER
+    kind, tooltip = KINDS[issues[0].operation.unit] if issues else OTHER
     for issue in sorted(issues, key=lambda i: i.at):
         if issue.at > last:
             if min(last, end) > max(first, begin):
-                yield Span(max(first, begin), min(last, end), kind, told)
+                yield Span(max(first, begin), min(last, end), kind, tooltip)
             first = issue.at
         last = max(last, issue.until)
     if min(last, end) > max(first, begin):
-        yield Span(max(first, begin), min(last, end), kind, told)
+        yield Span(max(first, begin), min(last, end), kind, tooltip)

@@ -82,8 +82,8 @@ def computed(element: DType, compute: object) -> DType:
     except Diagnostic as error:
         raise ValueError(f"'compute' is no type: {error.message}") from None
     if found.numpy != element.numpy:
-        told = f"'compute' is {found}, and the arrays have dtype {element.numpy}"
-        raise TypeError(f"{told}; another type is 'tf32', of float32")
+        message = f"'compute' is {found}, and the arrays have dtype {element.numpy}"
+        raise TypeError(f"{message}; another type is 'tf32', of float32")
     return found
 
 

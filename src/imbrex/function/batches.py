@@ -41,7 +41,7 @@ class _Family:
 
 _Key: TypeAlias = tuple[Problem, Target, int]
 _families: Final[dict[_Key, _Family]] = {}
-_told: Final[set[str]] = set()
+_warned: Final[set[str]] = set()
 
 
 def expect_batches(value: object) -> None:
@@ -96,8 +96,8 @@ def kernel_of(
 def refuse(opened: Problem, target: Target, threads: int, reason: str) -> None:
     """Gives every number its own kernel from now on, and tells the first such reason of a process."""
     _families.setdefault((opened, target, threads), _Family()).refused = reason
-    told = "each number has a kernel of its own, here and where else that is so"
-    _tell_once("each", f"{problem_text(opened)}: {reason}; {told}")  # a model may have fifty of them
+    consequence = "each number has a kernel of its own, here and where else that is so"
+    _tell_once("each", f"{problem_text(opened)}: {reason}; {consequence}")  # a model may have fifty of them
 
 
 def _announced(opened: Problem, number: int, family: _Family) -> str:
@@ -112,8 +112,8 @@ def _announced(opened: Problem, number: int, family: _Family) -> str:
 
 
 def _tell_once(key: str, text: str) -> None:
-    if key not in _told:
-        _told.add(key)
+    if key not in _warned:
+        _warned.add(key)
         warnings.warn(text, stacklevel=2)
 
 

@@ -189,13 +189,13 @@ def _batches(left: Matrices, right: Matrices) -> str:
     """What is wrong with the numbers of matrices, and what would do."""
     a, b = left.laid.array.shape, right.laid.array.shape
     many = [f"a batch of {shape[0]}" if len(shape) == 3 else "none" for shape in (a, b)]
-    told = f"'a' has {many[0]} and 'b' has {many[1]}"
+    message = f"'a' has {many[0]} and 'b' has {many[1]}"
     if len(a) == len(b):
-        return f"{told}; give both equally many matrices"
+        return f"{message}; give both equally many matrices"
     if len(a) == 2:
-        return f"{told}; broadcast 'a' to a batch of {b[0]}"
+        return f"{message}; broadcast 'a' to a batch of {b[0]}"
     rows = "" if left.is_transposed else f"reshape 'a' to {(a[0] * a[1], a[2])}, or "
-    return f"{told}; {rows}broadcast 'b' to a batch of {a[0]}"
+    return f"{message}; {rows}broadcast 'b' to a batch of {a[0]}"
 
 
 def _one_zero_term(memory: Memory, shape: tuple[int, ...], element: DType) -> tuple[Matrices, Matrices]:

@@ -67,8 +67,8 @@ def result(memory: Memory, shape: tuple[int, ...], element: DType, out: Any) -> 
             "'out' begins at an address at which no kernel can write; copy the result there instead"
         )
     if 0 not in shape and not _are_rows(shape, steps, plain):
-        told = f"got strides {memory.strides(array)} for shape {shape}"
-        raise ValueError(f"'out' should be row-major, its rows without gaps, {told}")
+        got = f"got strides {memory.strides(array)} for shape {shape}"
+        raise ValueError(f"'out' should be row-major, its rows without gaps, {got}")
     return Matrices(Laid(array, plain, memory), False, _apart(shape, steps))
 
 

@@ -27,16 +27,18 @@ def in_packs(a: Any, b: Any, transposes: tuple[bool, bool], compute: object) -> 
     bytes in which they are packed already are taken where `compute` names the product's type.  None of
     arrays of wider elements.
     """
-    asked = _narrow(compute)
+    requested = _narrow(compute)
     turned = transposes[0], not transposes[1]
-    if asked is not None and all(_is_bytes(x) for x in (a, b)):
-        return InPacks(_viewed(a, "a", turned[0], asked), _viewed(b, "b", turned[1], asked), asked)
+    if requested is not None and all(_is_bytes(x) for x in (a, b)):
+        return InPacks(
+            _viewed(a, "a", turned[0], requested), _viewed(b, "b", turned[1], requested), requested
+        )
     kinds = [_narrow(f"mx{found}") if (found := _element(x)) is not None else None for x in (a, b)]
     own = kinds[0]
     if own is None or kinds[0] != kinds[1]:
         return None
-    if asked is not None and asked != own:
-        raise TypeError(f"'compute' is {asked}, and the arrays have dtype {own.unpacked}")
+    if requested is not None and requested != own:
+        raise TypeError(f"'compute' is {requested}, and the arrays have dtype {own.unpacked}")
     return InPacks(_packed(a, "a", turned[0], own), _packed(b, "b", turned[1], own), own)
 
 

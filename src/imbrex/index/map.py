@@ -222,8 +222,8 @@ class Map:
             for dims, steps in (*rungs, (self.lower, []))
         ]
         point = ", ".join(f"{d.name} = {c}" for d, c in zip(self.lower, self.symbolic.coords, strict=True))
-        told = "; ".join([point, *(f"where {guard}" for guard in self.symbolic.guards)])
-        return f"<table>{''.join(rows)}</table><p>{escape(told)}</p>"
+        caption = "; ".join([point, *(f"where {guard}" for guard in self.symbolic.guards)])
+        return f"<table>{''.join(rows)}</table><p>{escape(caption)}</p>"
 
     def __str__(self) -> str:
         rows = [

@@ -85,8 +85,8 @@ def difference(own: Sequence[Operand], other: Sequence[Operand], tolerance: floa
     """
     kinds = [[(o.dtype, o.after.shape) for o in side] for side in (own, other)]
     if kinds[0] != kinds[1]:
-        told = (", ".join(f"{shape_text(s)}x{d.mlir_name}" for d, s in side) for side in kinds)
-        raise Diagnostic("the functions take {}; and {}".format(*told))
+        types = (", ".join(f"{shape_text(s)}x{d.mlir_name}" for d, s in side) for side in kinds)
+        raise Diagnostic("the functions take {}; and {}".format(*types))
     for a, b in zip(own, other, strict=True):
         x, y = (o.after.astype(np.float64) for o in (a, b))
         far = _far(x, y, a.dtype, tolerance)

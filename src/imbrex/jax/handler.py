@@ -41,7 +41,7 @@ def registered(problem: Problem, threads: int) -> str:
     source = sourced(options_of(problem, CPU, Constraints(), threads, None), 1, f"jax_{known}", 0)
     own = MEMORY + unit(source.part, problem)
     text = _handler(problem, own, "", str(threads), "got no memory, or not the registers that it needs")
-    return _told({**source.files, **text}, source.flags, "cpu")
+    return _register({**source.files, **text}, source.flags, "cpu")
 
 
 @cache
@@ -50,7 +50,7 @@ def on_gpu(problem: Problem, kind: str) -> str:
     target = target_of(kind)
     parts = cuda_unit(compile(problem, target), target)
     text = _handler(problem, '#include "unit.h"', STREAM, "got.stream", FAILED)
-    return _told({**parts, **text}, (), "CUDA")
+    return _register({**parts, **text}, (), "CUDA")
 
 
 def _handler(problem: Problem, own: str, before: str, where: str, failed: str) -> dict[str, str]:
@@ -65,7 +65,7 @@ def _handler(problem: Problem, own: str, before: str, where: str, failed: str) -
     return {"handler.cpp": text, ABOUT: api}
 
 
-def _told(files: dict[str, str], flags: Sequence[str], platform: str) -> str:
+def _register(files: dict[str, str], flags: Sequence[str], platform: str) -> str:
     """The name under which XLA knows the handler of these files."""
     library = build_shared(files, flags=flags)
     name = f"{symbol_of('jax')}_{library.key[:32]}"
@@ -94,10 +94,10 @@ UNIT
 extern "C" XLA_FFI_Error *imbrex_jax_handler(XLA_FFI_CallFrame *frame) {
   auto *const first = frame->extension_start; // its type is called otherwise from JAX to JAX
   if (first != nullptr && first->type == XLA_FFI_Extension_Metadata) {
-    XLA_FFI_Metadata *told = reinterpret_cast<XLA_FFI_Metadata_Extension *>(first)->metadata;
-    told->api_version.major_version = XLA_FFI_API_MAJOR;
-    told->api_version.minor_version = XLA_FFI_API_MINOR;
-    told->traits = 0;
+    XLA_FFI_Metadata *metadata = reinterpret_cast<XLA_FFI_Metadata_Extension *>(first)->metadata;
+    metadata->api_version.major_version = XLA_FFI_API_MAJOR;
+    metadata->api_version.minor_version = XLA_FFI_API_MINOR;
+    metadata->traits = 0;
     return nullptr;
   }
   void *arrays[COUNT];
@@ -109,11 +109,11 @@ extern "C" XLA_FFI_Error *imbrex_jax_handler(XLA_FFI_CallFrame *frame) {
   BEFORE
   int code = run_0(arrays, 0, WHERE);
   if (code == 0) return nullptr;
-  char told[] = "code     0: a kernel of Imbrex MESSAGE";
-  for (int at = 9; code > 0 && at > 4; code /= 10) told[at--] = char('0' + code % 10);
+  char message[] = "code     0: a kernel of Imbrex MESSAGE";
+  for (int at = 9; code > 0 && at > 4; code /= 10) message[at--] = char('0' + code % 10);
   XLA_FFI_Error_Create_Args error = {};
   error.struct_size = sizeof(error);
-  error.message = told;
+  error.message = message;
   error.errc = XLA_FFI_Error_Code_RESOURCE_EXHAUSTED;
   return frame->api->XLA_FFI_Error_Create(&error);
 }

@@ -46,14 +46,14 @@ class Choice:
         match self.by:
             case "measured":
                 pick = "the model's pick" if self.gain == 1.0 else f"{self.gain:.2f} x the model's pick"
-                told = f"measured {self.when[:10]} on {self.device}, {pick} ({self.database} database)"
+                reason = f"measured {self.when[:10]} on {self.device}, {pick} ({self.database} database)"
             case "nearest":
-                told = f"nearest, as {self.problem} was measured ({self.database} database)"
+                reason = f"nearest, as {self.problem} was measured ({self.database} database)"
             case "caller":
-                told = "as asked for"
+                reason = "as asked for"
             case "model":
-                told = "by the model"
-        return f"{told}; {self.passed_over}" if self.passed_over else told
+                reason = "by the model"
+        return f"{reason}; {self.passed_over}" if self.passed_over else reason
 
 
 def of_winner(found: Found) -> Choice:

@@ -18,8 +18,8 @@ __all__ = ["key_of"]
 
 def key_of(options: CompileOptions) -> str:
     """The key under which the cache remembers what options became."""
-    told = f"{options.text}{_host(options)}"
-    return recipe_key(problem_text(options.problem), told, builder=_builder(options))
+    text = f"{options.text}{_host(options)}"
+    return recipe_key(problem_text(options.problem), text, builder=_builder(options))
 
 
 def _host(options: CompileOptions) -> str:

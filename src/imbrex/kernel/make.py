@@ -145,8 +145,8 @@ def _compiled(options: CompileOptions, lowered: Lowered, choice: Choice, store: 
     if options.target.is_native:
         key = build_shared(files, flags=lowered.bundle.flags, isa=options.target.isa, cache=store).key
     elif options.target.is_cuda:
-        told = " ".join(dict.fromkeys(tunings))
-        cubin = build_cubin(files, unit, options.target.kind, tuning=told, cache=store)
+        tuning = " ".join(dict.fromkeys(tunings))
+        cubin = build_cubin(files, unit, options.target.kind, tuning=tuning, cache=store)
         if cubin.dropped_flags:  # registers spilled with them: that is said, and the source asks for none
             plain = replace(lowered.configuration, has_flags=False)
             again = lower(options.request().by(plain))

@@ -73,9 +73,9 @@ def warm(
 
 
 def warmed(
-    orders: Sequence[CompileJob], jobs: int | None = None, told: Callable[[Warmed], None] | None = None
+    orders: Sequence[CompileJob], jobs: int | None = None, report: Callable[[Warmed], None] | None = None
 ) -> list[Warmed]:
-    """What came of each order, in their order, each once.  told: called with each as it is done."""
+    """What came of each order, in their order, each once.  report: called with each as it is done."""
     times: dict[CompileJob, int] = {}
     for order in orders:
         times[order] = times.get(order, 0) + 1
@@ -83,8 +83,8 @@ def warmed(
 
     def done(order: CompileJob, seconds: float, error: str | None = None) -> None:
         found[order] = Warmed(order.problem, seconds, error, times[order])
-        if told is not None:
-            told(found[order])
+        if report is not None:
+            report(found[order])
 
     missing: list[CompileJob] = []
     for order in times:
@@ -142,8 +142,8 @@ def _progress(count: int, jobs: int) -> Generator[Callable[[], object]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    told = f"compiling kernels in {jobs} processes" if jobs > 1 else "compiling kernels"
-    columns = (TextColumn(told), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    title = f"compiling kernels in {jobs} processes" if jobs > 1 else "compiling kernels"
+    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=count)
         yield lambda: bar.advance(task)

@@ -41,18 +41,18 @@ Json = dict[str, Any]
 
 def element_of(dtype: DType) -> Json:
     """What the program has to know of an element type."""
-    told: Json = {"bytes": dtype.bytes, "poison": dtype.poison, "largest": dtype.largest, "minus_zero": None}
+    entry: Json = {"bytes": dtype.bytes, "poison": dtype.poison, "largest": dtype.largest, "minus_zero": None}
     if not dtype.is_float:
-        return {**told, "kind": "int"}
+        return {**entry, "kind": "int"}
     minus = int(np.array([-0.0]).astype(dtype.unpacked).view(f"u{dtype.unpacked.itemsize}")[0])
-    told["minus_zero"] = minus or None
+    entry["minus_zero"] = minus or None
     if dtype.pack > 1:
-        told |= {"pack": dtype.pack, "bits": dtype.bits}
+        entry |= {"pack": dtype.pack, "bits": dtype.bits}
     if dtype.bits <= 8:
         values = np.arange(2**dtype.bits, dtype=np.uint8).view(dtype.unpacked).astype(np.float64)
-        return {**told, "kind": "table", "codes": [float(v) if np.isfinite(v) else None for v in values]}
+        return {**entry, "kind": "table", "codes": [float(v) if np.isfinite(v) else None for v in values]}
     is_ieee = dtype.array_type.startswith("numpy.")
-    return {**told, "kind": "ieee" if is_ieee else "half_of_f32"}
+    return {**entry, "kind": "ieee" if is_ieee else "half_of_f32"}
 
 
 def case_of(kernel: Kernel, number: int, *, is_timed: bool) -> Json:
@@ -86,8 +86,8 @@ def _step(step: Step) -> Json:
     if not isinstance(step, Launch):
         return {"argument": step.argument}
     assert not step.shared_bytes and not step.tensors, step
-    told = step.kernel, step.grid_size, step.block_size, list(step.arguments)
-    return dict(zip(("kernel", "grid_size", "block_size", "arguments"), told, strict=True))
+    values = step.kernel, step.grid_size, step.block_size, list(step.arguments)
+    return dict(zip(("kernel", "grid_size", "block_size", "arguments"), values, strict=True))
 
 
 def _pass(problem: Problem, values: Values, unit: Unit, seed: int) -> Json:
@@ -117,23 +117,23 @@ def _draws(problem: Problem, values: Values, unit: Unit, seed: int) -> Iterator[
     for place, operand in enumerate(problem.operands):
         if operand.is_written and not (is_read_back and operand.role == problem.written):
             continue
-        told: Json = {"seed": seed + place}
+        entry: Json = {"seed": seed + place}
         if operand.dtype == E8M0:
-            told |= {"kind": "power", "low": EXPONENTS[values][0], "high": EXPONENTS[values][1]}
+            entry |= {"kind": "power", "low": EXPONENTS[values][0], "high": EXPONENTS[values][1]}
         elif operand.role in masks:
-            told |= {"kind": "odd", "bits": read_bits(problem.dtype)}
+            entry |= {"kind": "odd", "bits": read_bits(problem.dtype)}
             if not operand.dtype.is_float:
-                told = {"seed": seed + place, "kind": "whole", "low": -126, "high": 126}
+                entry = {"seed": seed + place, "kind": "whole", "low": -126, "high": 126}
             kept = np.broadcast_to(masks[operand.role](_indices(operand)), operand.unpacked_shape)
-            told["kept"] = packed(np.packbits(kept))
+            entry["kept"] = packed(np.packbits(kept))
         elif values == "float" and operand.dtype.is_float:
             bits = operand.dtype.significand_bits
-            told |= {"kind": "real", "bits": min(bits, bits - 1 - operand.dtype.min_exponent)}
+            entry |= {"kind": "real", "bits": min(bits, bits - 1 - operand.dtype.min_exponent)}
         else:
             is_narrow = operand.dtype == problem.dtype and not problem.dtype.is_float
             low, high = (-128, 127) if is_narrow else (-widest, widest)
-            told |= {"kind": "whole", "low": low, "high": high}
-        yield operand.role, told
+            entry |= {"kind": "whole", "low": low, "high": high}
+        yield operand.role, entry
 
 
 def _indices(operand: Operand) -> Mapping[str, npt.NDArray[Any]]:
@@ -146,13 +146,13 @@ def _want(problem: Problem, truth: Reference, is_exact: bool, data: Data, unit: 
     bound = bound_of(problem, truth, is_exact=is_exact, data=data, unit=unit).reshape(-1)
     want = truth.want.reshape(-1)
     at = places(seed, want.size, LOOKED_AT)
-    told: Json = {"seed": seed, "count": LOOKED_AT}
+    entry: Json = {"seed": seed, "count": LOOKED_AT}
     if not bound.any():
         with np.errstate(over="ignore"):
             rounded = want.astype(dtype.numpy)
         run = max(RUN, -(-want.size // MOST_RUNS))
         codes = rounded.view(f"<u{dtype.bytes}")
         sums = packed(checksums(codes, run, element_of(dtype)))
-        return {**told, "run": run, "checksums": sums, "want": packed(rounded[at].astype("<f8"))}
+        return {**entry, "run": run, "checksums": sums, "want": packed(rounded[at].astype("<f8"))}
     above = np.nextafter(bound[at].astype("<f4"), np.float32(np.inf)).astype("<f4")
-    return {**told, "want": packed(want[at].astype("<f8")), "bound": packed(above)}
+    return {**entry, "want": packed(want[at].astype("<f8")), "bound": packed(above)}

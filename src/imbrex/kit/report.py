@@ -76,14 +76,14 @@ def read(path: Path) -> Report:
     except OSError as error:
         raise Diagnostic(f"cannot read '{path}': {(error.strerror or str(error)).lower()}") from None
     try:
-        told = json.loads(text)
-        if told["format"] != FORMAT:
-            message = f"'{path}' is a report of format {told['format']}, and this version reads {FORMAT}"
+        document = json.loads(text)
+        if document["format"] != FORMAT:
+            message = f"'{path}' is a report of format {document['format']}, and this version reads {FORMAT}"
             raise Diagnostic(message, hint="read it with the version that made the kit")
-        device = told["device"]
+        device = document["device"]
         named = f"{device['name']} ({device['chip']}), HIP {device['runtime']}" if device else "none"
-        cases = tuple(_found(one) for one in told["cases"])
-        return Report(told["kit"], told["imbrex"], told["target"], told["when"], named, cases)
+        cases = tuple(_found(one) for one in document["cases"])
+        return Report(document["kit"], document["imbrex"], document["target"], document["when"], named, cases)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         message = f"'{path}' is no report of a kit's program: {type(error).__name__}: {error}"
         raise Diagnostic(message, hint="verify.py of a kit writes report.json") from None

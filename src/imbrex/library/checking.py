@@ -99,8 +99,8 @@ def _array(operand: Operand) -> str:
     shape, steps = ("{" + ", ".join(map(str, numbers)) + "}" for numbers in ranked)
     slot = SLOTS.index(operand.role) if operand.role in SLOTS else -1
     along = ALONG[list(ARRAYS.values())[slot].along] if slot >= 0 else 0
-    told = f"{dtype.bytes}, {_mantissa(dtype)}, {_one(dtype)}ull, {operand.reach}, {int(operand.is_written)}"
-    return f"{{{told}, {len(sizes)}, {shape}, {steps}, {slot}, {along}}}"
+    head = f"{dtype.bytes}, {_mantissa(dtype)}, {_one(dtype)}ull, {operand.reach}, {int(operand.is_written)}"
+    return f"{{{head}, {len(sizes)}, {shape}, {steps}, {slot}, {along}}}"
 
 
 def _mantissa(dtype: DType) -> int:

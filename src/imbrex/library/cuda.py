@@ -77,7 +77,7 @@ def cuda_library(
     kernels: Sequence[tuple[Kernel, int]],
     folder: Path,
     target: Target,
-    told: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> Built:
     """Writes the library of these kernels, each with how often it is asked for, and all that goes with it."""
     sizes = {kernel.problem: kernel.sizes for kernel, _ in kernels if kernel.problem.run_time}
@@ -95,7 +95,7 @@ def cuda_library(
     (at / "cuda.h").write_text(runtime, encoding="utf-8")
     (at / "library.cpp").write_text(_source(name, found, parts, target), encoding="utf-8")
     (folder / f"{name}.h").write_text(header(name, found, str(target), CUDA), encoding="utf-8")
-    told(f"linking lib{name}.so")
+    report(f"linking lib{name}.so")
     linked(name, [("library.cpp", ("-I..",))], folder, Target("cpu", "generic").isa)
     for file, text in beside(name, found, CUDA).items():
         (folder / file).write_text(text, encoding="utf-8")
@@ -197,8 +197,8 @@ def _step(step: Step, has_flags: bool, bytes_of: Sequence[int]) -> str:
     flags = f"{_bool(step.is_early)}, {_bool(meets)}"
     sizes = f"{len(step.arguments)}, {len(step.tensors)}"
     of = step.run_time
-    told = "" if of is None else f"{of.least}, {of.greatest}, {of.tile}, {of.each}, {of.rows}"
-    return f'{{"{step.kernel}", {geometry}, {flags}, {{{arrays}}}, {sizes}, {{{maps}}}, 0, {{{told}}}}}'
+    run_time = "" if of is None else f"{of.least}, {of.greatest}, {of.tile}, {of.each}, {of.rows}"
+    return f'{{"{step.kernel}", {geometry}, {flags}, {{{arrays}}}, {sizes}, {{{maps}}}, 0, {{{run_time}}}}}'
 
 
 def _map(tensor: TensorMap) -> str:
@@ -208,7 +208,7 @@ def _map(tensor: TensorMap) -> str:
     strides = [stride * size for stride in form.strides]
     head = f"{_bool(is_walk)}, {TYPES[element.tensor_map]}, {len(form.sizes)}, {tensor.argument}"
     of_count = f"{-1 if form.open is None else form.open}, {form.each}"
-    told = f"{head}, {SWIZZLES[form.swizzle]}, {size}, {of_count}, {form.base * size}"
+    opening = f"{head}, {SWIZZLES[form.swizzle]}, {size}, {of_count}, {form.base * size}"
     lists = [_braced(form.sizes), _braced(strides)]
     match form:
         case Box():
@@ -216,7 +216,7 @@ def _map(tensor: TensorMap) -> str:
         case Walk():
             lists += ["{}", _braced((1, *form.steps, 1)), _braced(form.lower), _braced(form.upper)]
             lists += [str(form.channels), str(form.pixels)]
-    return f"{{{told}, {', '.join(lists)}}}"
+    return f"{{{opening}, {', '.join(lists)}}}"
 
 
 def _on_host(name: str, found: Sequence[Family]) -> str:

@@ -69,18 +69,18 @@ def quoted(text: str) -> str:
 def header(name: str, families: Sequence[Family], target: str, interface: Interface = HOST) -> str:
     """NAME.h."""
     s, shout = symbol_of(name), symbol_of(name).upper()
-    told: list[str] = []
+    lines: list[str] = []
     for number, family in enumerate(families):
         rows = ", ".join(member.range_text for member in family.members)
         arrays = "; ".join(map(_array, family.members[0].problem.operands))
-        told += [f"   {number}: {family.text}", f"      rows {rows}; arrays {arrays}"]
+        lines += [f"   {number}: {family.text}", f"      rows {rows}; arrays {arrays}"]
     text = files("imbrex.library").joinpath("interface.h").read_text(encoding="utf-8")
     codes = interface.codes.replace("SHOUT", shout)
     more = interface.more.replace("SHOUT", shout).replace("NAME", s)
     return string.Template(text).substitute(
         codes=codes, more=more, how=interface.how, argument=interface.argument,
         name=name, symbol=s, shout=shout, version=__version__, target=target, abi=ABI, families=len(families),
-        listed="\n".join(line.replace("*/", "* /") for line in told),
+        listed="\n".join(line.replace("*/", "* /") for line in lines),
     )  # fmt: skip
 
 
@@ -144,8 +144,8 @@ def table(name: str, families: Sequence[Family], head: Sequence[str], interface:
 
 def _declared(part: Part, problem: Problem) -> str:
     arrays = [f"{'' if o.is_written else 'const '}void *" for o in problem.operands]
-    told = [*(["int64_t"] if problem.run_time else []), "int"]
-    return f"int {symbol_of(part.name)}({', '.join([*arrays, *['void *'] * len(part.workspace), *told])})"
+    numbers = [*(["int64_t"] if problem.run_time else []), "int"]
+    return f"int {symbol_of(part.name)}({', '.join([*arrays, *['void *'] * len(part.workspace), *numbers])})"
 
 
 def unit(part: Part, problem: Problem) -> str:
@@ -157,9 +157,9 @@ def _adapter(number: int, part: Part, problem: Problem) -> list[str]:
     """A function that takes the arrays of a problem, and finds the workspace itself."""
     arrays = [f"p[{i}]" for i in range(len(problem.operands))]
     head = f"int run_{number}(void *const *p, int64_t{' rows' if problem.run_time else ''}, int threads) {{"
-    told = "rows, threads" if problem.run_time else "threads"
+    numbers = "rows, threads" if problem.run_time else "threads"
     if not part.workspace:
-        return [head, f"  return {symbol_of(part.name)}({', '.join(arrays)}, {told});", "}"]
+        return [head, f"  return {symbol_of(part.name)}({', '.join(arrays)}, {numbers});", "}"]
     starts: list[int] = []
     total = 0
     for array in part.workspace:
@@ -176,7 +176,7 @@ def _adapter(number: int, part: Part, problem: Problem) -> list[str]:
         f"  char *const w = static_cast<char *>(aligned_alloc({ALIGNMENT}, {total}));",
         "  if (w == nullptr) return 1;",
         *zeroed,
-        f"  const int status = {symbol_of(part.name)}({', '.join([*arrays, *more])}, {told});",
+        f"  const int status = {symbol_of(part.name)}({', '.join([*arrays, *more])}, {numbers});",
         "  free(w);",
         "  return status;",
         "}",

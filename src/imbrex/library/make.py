@@ -60,9 +60,9 @@ class Built:
     report: dict[str, Any]
 
 
-def sourced(asked: CompileOptions, times: int, name: str, number: int) -> Source:
+def sourced(requested: CompileOptions, times: int, name: str, number: int) -> Source:
     """The source of a library's kernel; a Diagnostic where there is none."""
-    options = replace(asked, name=f"{name}_k{number}")
+    options = replace(requested, name=f"{name}_k{number}")
     lowered, _ = decided(options.request(), options.advice)
     workspace = tuple(
         Parameter(b.name, (b.elements,), b.dtype.numpy, True, b.name in lowered.zeroed)
@@ -81,10 +81,10 @@ def library(
     folder: Path,
     target: Target,
     threads: int,
-    told: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> Built:
     """Writes the library of these kernels and all that goes with it into a folder, and times them where they
-    run here.  told: what is done next.
+    run here.  report: what is done next.
     """
     sizes = {s.problem: sizes_of(s.problem, s.configuration) for s in sources if s.problem.run_time}
     found = families(((one.problem, one.times) for one in sources), sizes)
@@ -94,12 +94,12 @@ def library(
     for one in sources:
         texts |= one.files
     write_sources(texts, folder / "source")
-    linked(name, _units(sources, target), folder, target.isa, told)
+    linked(name, _units(sources, target), folder, target.isa, report)
     for file, text in beside(name, found).items():
         (folder / file).write_text(text, encoding="utf-8")
     (folder / "source" / f"{name}.h").rename(folder / f"{name}.h")
     (folder / "source" / "library.cpp").write_text(table.replace(f'"{name}.h"', f'"../{name}.h"'), "utf-8")
-    times_ns = _timed(name, found, folder, target, threads, told)
+    times_ns = _timed(name, found, folder, target, threads, report)
     return Built(found, _report(name, sources, found, times_ns, target, threads))
 
 
@@ -117,14 +117,14 @@ def linked(
     units: Sequence[Unit],
     folder: Path,
     isa: Isa,
-    told: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Compiles the units, as many at once as there are cores, and links them."""
     at, compiler = folder / "source", compiler_of(isa)
     jobs = host_machine().cores
     for first in range(0, len(units), jobs):
         some = units[first : first + jobs]
-        told(f"compiling {min(first + jobs, len(units))} of {len(units)}")
+        report(f"compiling {min(first + jobs, len(units))} of {len(units)}")
         commands = [
             (*compiler.compile, *compile_options(isa, flags), "-I.", "-c", unit, "-o", f"{unit}.o")
             for unit, flags in some
@@ -165,7 +165,7 @@ def _timed(
     folder: Path,
     target: Target,
     threads: int,
-    told: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> dict[int, float]:
     """Nanoseconds of a call by kernel, through the table; none where the library does not run here."""
     if not target.runs_here:
@@ -179,7 +179,7 @@ def _timed(
     times: dict[int, float] = {}
     for number, family in enumerate(found):
         for member in family.members:
-            told(f"timing {problem_text(member.problem)}")
+            report(f"timing {problem_text(member.problem)}")
             rows = member.sizes[-1]
             times[member.kernel] = _time_of(run, number, member.problem.at(rows), rows, threads)
     return times

@@ -102,17 +102,17 @@ class Masks:
             return ref
         choices = {u: Axis(self._named(f"choice_{i}"), _values(u)) for i, u in enumerate(shares)}
         kept: list[Guard] = []
-        asked: list[Guard] = []
+        inside: list[Guard] = []
         for guard, split in parts.items():
             if split is None or (split.shared.mentions(loop) and split.shared not in choices):
                 kept.append(guard)
             elif (choice := choices.get(split.shared)) is not None:
-                asked.append(Guard(_value(split.shared, choice.index) + split.own, guard.size))
+                inside.append(Guard(_value(split.shared, choice.index) + split.own, guard.size))
             else:
-                asked.append(guard)
-        words = [Axis(f.var, f.count) for f in inner if any(g.index.mentions(f.var) for g in asked)]
+                inside.append(guard)
+        words = [Axis(f.var, f.count) for f in inner if any(g.index.mentions(f.var) for g in inside)]
         place = address([(u - u.bounds[0]) // _step(u) for u in shares], [_values(u) for u in shares])
-        buffer = self._mask(tuple(asked), words, list(choices.values()))
+        buffer = self._mask(tuple(inside), words, list(choices.values()))
         return replace(ref, guards=tuple(kept), missing=Bit(buffer, _row_major(words), place))
 
     def _mask(self, guards: tuple[Guard, ...], words: Sequence[Axis], choices: Sequence[Axis]) -> Buffer:

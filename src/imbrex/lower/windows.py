@@ -134,8 +134,8 @@ def _step(ref: Ref, names: tuple[str, str], axis: Sliding) -> int:
     """Elements of memory from one element of the axis to the next."""
     by_position, by_tap = (_coefficient(ref.offset, n) for n in names)
     step = by_position // axis.stride or by_tap // axis.dilation
-    told = (by_position in (0, step * axis.stride)) and by_tap in (0, step * axis.dilation)
-    assert told, f"an axis whose elements lie unevenly: {ref.offset}"
+    is_even = (by_position in (0, step * axis.stride)) and by_tap in (0, step * axis.dilation)
+    assert is_even, f"an axis whose elements lie unevenly: {ref.offset}"
     return step
 
 

@@ -61,16 +61,16 @@ def parse_problems(
 
     skipped: takes each line that cannot be read, with the reason; without it the first one is raised.
     """
-    told = list[str]()
+    left = list[str]()
 
     def skip(line: str, reason: Diagnostic) -> None:
         if skipped is None:
             raise reason
-        told.append(line)
+        left.append(line)
         skipped(line, reason)
 
     found = list(_parse(text, file, skip))
-    if not told and not any(parsed.problems for parsed in found):
+    if not left and not any(parsed.problems for parsed in found):
         hint = 'for example "conv -n 1 -c 64 -H 56 -W 56 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1"'
         raise Diagnostic("no problem in the text", file=file, hint=hint)
     return found

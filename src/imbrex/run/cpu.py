@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from imbrex.run.guarded_request import Answer, GuardedRequest
 
 __all__ = [
-    "CpuKernel", "Parameter", "Shaped", "allocated", "expect_done", "load", "parameters_at", "short_way",
-    "thread_count", "told_size",
+    "CpuKernel", "Parameter", "Shaped", "allocated", "expect_done", "load", "parameters_at",
+    "run_time_size", "short_way", "thread_count",
 ]  # fmt: skip
 
 _OK, _OUT_OF_MEMORY, _NO_TILES = 0, 1, 3
@@ -82,7 +82,7 @@ class Shaped(Protocol):
     def shape(self) -> tuple[int, ...]: ...
 
 
-def told_size(parameters: Sequence[Parameter], arrays: Sequence[Shaped]) -> int:
+def run_time_size(parameters: Sequence[Parameter], arrays: Sequence[Shaped]) -> int:
     """The run-time size that a call's arrays have, as the first one of it says; 0 where it has no sizes."""
     place = next(i for i, p in enumerate(parameters) if p.is_open)
     return arrays[place].shape[0] if len(arrays) > place and arrays[place].shape else 0
@@ -128,7 +128,7 @@ class CpuKernel:
         """The kernel of the run-time size that these arrays have."""
         if self.run_time is None or self.count is not None:
             return self
-        return self.of_size(told_size(self.parameters, arrays))
+        return self.of_size(run_time_size(self.parameters, arrays))
 
     def __call__(self, *arrays: Array, threads: int | None = None) -> None:
         """Refuses what `check` refuses, and an output that shares memory with an input (ValueError).
@@ -200,9 +200,9 @@ class CpuKernel:
         yield from (array.ctypes.data for array in (*arrays, *scratch))
         yield from () if self.count is None else (self.count,)
 
-    def expect_done(self, status: int, told: str = "") -> None:
-        """MemoryError where the entry point says that it could not allocate.  told: what it says besides."""
-        del told
+    def expect_done(self, status: int, fault: str = "") -> None:
+        """MemoryError where the entry point says that it could not allocate.  fault: what it says besides."""
+        del fault
         expect_done(self.symbol, status)
 
     @property

@@ -136,8 +136,8 @@ def check_device_array(
     if strides is not None:
         expect_strides(name, array.shape, array.strides or dense_strides(array.shape), strides)
     elif array.strides is not None and not _is_row_major(array.shape, array.strides):
-        told = f"strides {array.strides} for shape {array.shape}"
-        raise ValueError(f"'{name}' should be contiguous, got {told}")
+        got = f"strides {array.strides} for shape {array.shape}"
+        raise ValueError(f"'{name}' should be contiguous, got {got}")
     if array.address % ALIGNMENT:
         raise ValueError(f"'{name}' should lie at a multiple of {ALIGNMENT} bytes, copy it first")
     if written and array.is_read_only:
@@ -194,12 +194,12 @@ def _type_name(code: int, bits: int) -> str:
 
 def _from_interface(value: Any) -> DeviceArray:
     """CUDA array interface, version 3, which ROCm's libraries speak, too.  Its strides are in bytes."""
-    told = value.__cuda_array_interface__
-    address, is_read_only = told["data"]
-    dtype = np.dtype(told["typestr"])
-    strides = told.get("strides")
+    interface = value.__cuda_array_interface__
+    address, is_read_only = interface["data"]
+    dtype = np.dtype(interface["typestr"])
+    strides = interface.get("strides")
     elements = None if strides is None else tuple(s // dtype.itemsize for s in strides)
-    shape = tuple(told["shape"])
+    shape = tuple(interface["shape"])
     return DeviceArray(address, shape, elements, dtype.name, None, bool(is_read_only), value)
 
 

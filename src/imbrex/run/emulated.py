@@ -42,11 +42,11 @@ class EmulatedKernel(CpuKernel):
         """A Diagnostic where the environment's seed, which the library reads, is no number."""
         _seed()
 
-    def expect_done(self, status: int, told: str = "") -> None:
+    def expect_done(self, status: int, fault: str = "") -> None:
         if status == _FAULT:
             if self.has_tiles:
-                raise Diagnostic(f"'{self.symbol}' does what tiles do not: {told}")
-            message = f"'{self.symbol}' does what a GPU does not promise: {told}"
+                raise Diagnostic(f"'{self.symbol}' does what tiles do not: {fault}")
+            message = f"'{self.symbol}' does what a GPU does not promise: {fault}"
             raise Diagnostic(message, hint=f"the order of its warps is that of IMBREX_EMULATE_SEED={_seed()}")
         expect_done(self.symbol, status)
 

@@ -18,7 +18,7 @@ import numpy as np
 from imbrex.problem.run_time import RunTime
 from imbrex.run.array_check import AnyArray, accepted, new_result, put_back
 from imbrex.run.arrays import Array, in_memory
-from imbrex.run.cpu import Parameter, Shaped, parameters_at, told_size
+from imbrex.run.cpu import Parameter, Shaped, parameters_at, run_time_size
 from imbrex.run.device import DeviceArray
 from imbrex.run.launch import Launch, Step
 from imbrex.run.watched import GpuMemory, watched
@@ -53,7 +53,7 @@ class GpuKernel(ABC):
         """The kernel of the run-time size that these arrays have."""
         if self.run_time is None or self.count is not None:
             return self
-        return self.of_size(told_size(self.parameters, arrays))
+        return self.of_size(run_time_size(self.parameters, arrays))
 
     @property
     def steps_now(self) -> tuple[Step, ...]:

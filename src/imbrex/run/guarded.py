@@ -82,7 +82,7 @@ def guarded(
         ended = call(regions)
         if isinstance(ended, int):
             return Outcome((), _named(call, regions, ended))
-        kernel.expect_done(ended.status, ended.told)
+        kernel.expect_done(ended.status, ended.fault)
         fault = ended.changed or next(filter(None, map(call.fault, regions, given)), None)
         pairs = zip(kernel.parameters, regions, strict=False)
         return Outcome(tuple(_array(memory, at) for p, at in pairs if p.is_written), fault)

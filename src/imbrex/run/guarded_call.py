@@ -85,11 +85,11 @@ def changed(before: dict[str, int], after: dict[str, int]) -> str | None:
 def said_fault(library: ctypes.CDLL, symbol: str) -> str:
     """What the kernel did that it must not, of an emulated GPU; nothing of other kernels."""
     try:
-        told = library[f"{symbol}_fault"]
+        function = library[f"{symbol}_fault"]
     except AttributeError:
         return ""
-    told.restype = ctypes.c_char_p
-    said: bytes = told()
+    function.restype = ctypes.c_char_p
+    said: bytes = function()
     return said.decode()
 
 
@@ -136,8 +136,8 @@ def _main() -> None:
     status = entry(*addresses, *counts, request["threads"])
     after = control_words(environment())
     print()
-    told = said_fault(library, request["symbol"])
-    print(json.dumps({"status": status, "changed": changed(before, after), "told": told}), flush=True)
+    fault = said_fault(library, request["symbol"])
+    print(json.dumps({"status": status, "changed": changed(before, after), "fault": fault}), flush=True)
     os._exit(0)
 
 

@@ -46,13 +46,13 @@ class GuardedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """status: what the entry point returned.  changed: what it did to the thread's control words.  told: what
-    an emulated GPU says besides.
+    """status: what the entry point returned.  changed: what it did to the thread's control words.
+    fault: what an emulated GPU says besides.
     """
 
     status: int
     changed: str | None = None
-    told: str = ""
+    fault: str = ""
 
 
 class NoAnswer(Exception):
@@ -70,12 +70,12 @@ def in_python(request: GuardedRequest) -> Answer | int:
     return said if isinstance(said, int) else Answer(**json.loads(said))
 
 
-def ended(command: Sequence[str], told: str = "", *files: int) -> str | int:
+def ended(command: Sequence[str], given: str = "", *files: int) -> str | int:
     """The last line that a process says, or the signal that ended it.
 
-    told: to its input.  files: that it has open besides.  NoAnswer where it says nothing or fails.
+    given: to its input.  files: that it has open besides.  NoAnswer where it says nothing or fails.
     """
-    found = subprocess.run(command, input=told, capture_output=True, text=True, pass_fds=files, check=False)
+    found = subprocess.run(command, input=given, capture_output=True, text=True, pass_fds=files, check=False)
     if found.returncode < 0:
         return -found.returncode
     lines = found.stdout.splitlines()

@@ -129,15 +129,15 @@ def answered(function: Callable[[Any], Any], argument: object) -> tuple[bool, bo
     try:
         return True, True, function(argument)
     except Exception as error:
-        told = error.message if isinstance(error, Diagnostic) else f"{type(error).__name__}: {error}"
-        return False, not _breaks_context(error), told
+        message = error.message if isinstance(error, Diagnostic) else f"{type(error).__name__}: {error}"
+        return False, not _breaks_context(error), message
 
 
 def _breaks_context(error: Exception) -> bool:
     """Is it one after which every call to CUDA fails, or waits?"""
     if isinstance(error, TimeoutError):
         return True
-    told = str(error)
+    message = str(error)
     words = (
         "illegal",
         "misaligned",
@@ -147,4 +147,6 @@ def _breaks_context(error: Exception) -> bool:
         "MISALIGNED",
         "LAUNCH_FAILED",
     )
-    return any(word in told for word in words) or ("assert" in told.lower() and "device" in told.lower())
+    return any(word in message for word in words) or (
+        "assert" in message.lower() and "device" in message.lower()
+    )

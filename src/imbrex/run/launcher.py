@@ -172,8 +172,8 @@ def _reads_rightly(library: ctypes.PyDLL) -> bool:
     """Does it see what NumPy says of an array?"""
     for array in (np.zeros((3, 5), np.float32)[:, 1:4], np.zeros((2, 7)).T):
         array.flags.writeable = array.itemsize == 4
-        told = (ctypes.c_int64 * 9)()
-        library.imbrex_launcher_read(array, told)
+        numbers = (ctypes.c_int64 * 9)()
+        library.imbrex_launcher_read(array, numbers)
         says = (
             1,
             array.ctypes.data,
@@ -183,7 +183,7 @@ def _reads_rightly(library: ctypes.PyDLL) -> bool:
             *array.shape,
             *array.strides,
         )
-        if tuple(told) != says:
+        if tuple(numbers) != says:
             return False
     return True
 

@@ -35,5 +35,5 @@ def is_recorded(tensor: Any) -> bool:
 def expect_unrecorded(tensor: Any, name: str) -> None:
     """TypeError for a tensor that requires grad where grad mode is on."""
     if is_recorded(tensor):
-        told = f"'{name}' requires grad, which a kernel cannot follow"
-        raise TypeError(f"{told}; use imbrex.torch, or torch.no_grad()")
+        message = f"'{name}' requires grad, which a kernel cannot follow"
+        raise TypeError(f"{message}; use imbrex.torch, or torch.no_grad()")

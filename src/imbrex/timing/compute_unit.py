@@ -89,7 +89,7 @@ class Watched:
         return self.step.may_issue(wave, when)
 
     def issue(self, wave: Wave, now: float) -> float:
-        count, since = self.last.get(wave.place, (0, now))
+        count, since = self.last.get(wave.number, (0, now))
         ready = self.step.issue(wave, now)
         match self.op.unit:
             case "matrix" | "vector":
@@ -100,8 +100,8 @@ class Watched:
                 until = wave.vm[-1]
             case _:
                 until = now
-        self.last[wave.place] = count + 1, now if ready == inf else ready
-        self.found.append(Issue(wave.place, count // self.trip, self.op, since, now, until))
+        self.last[wave.number] = count + 1, now if ready == inf else ready
+        self.found.append(Issue(wave.number, count // self.trip, self.op, since, now, until))
         return ready
 
 
@@ -112,14 +112,14 @@ def _simulated(
     assert gpu.rates is not None, gpu.name
     pipes, waves = Pipes(), _waves(loop, residents)
     spread = matrix_clocks_of(loop) * residents.waves_of_group
-    starts = [place // residents.waves_of_group * spread for place in range(len(waves))]
+    starts = [number // residents.waves_of_group * spread for number in range(len(waves))]
     turns: list[Turn] = [
-        (start, wave.rank, wave.issued, wave.place) for start, wave in zip(starts, waves, strict=True)
+        (start, wave.rank, wave.issued, wave.number) for start, wave in zip(starts, waves, strict=True)
     ]
     barrier = Barrier(gpu.rates, turns)
     steps = watched(steps_of(loop, gpu, residents, pipes, barrier))
-    for place, wave in enumerate(waves):
-        wave.begin(steps, barrier if residents.is_ping_pong and place % 2 else None)
+    for number, wave in enumerate(waves):
+        wave.begin(steps, barrier if residents.is_ping_pong and number % 2 else None)
     if len(waves) == 1:
         return _alone(waves[0], pipes)
     heapify(turns)
@@ -129,8 +129,8 @@ def _simulated(
 def _waves(loop: Loop, own: Residents) -> list[Wave]:
     limits = [limit for op in loop if op.unit == "wait" for limit in (op.vm, op.lgkm) if limit is not None]
     looks_back, groups = 1 + max(limits, default=0), [Group() for _ in range(own.groups)]
-    places = range(own.groups * own.waves_of_group)
-    return [Wave(place, groups[place // own.waves_of_group], looks_back) for place in places]
+    numbers = range(own.groups * own.waves_of_group)
+    return [Wave(number, groups[number // own.waves_of_group], looks_back) for number in numbers]
 
 
 def _alone(wave: Wave, pipes: Pipes) -> Trip:
@@ -158,17 +158,17 @@ def _run(waves: list[Wave], turns: list[Turn], pipes: Pipes, trip: int) -> Trip:
     first, mark, times = waves[0], WARM * trip, list[tuple[float, float]]()
     turn = heappop(turns)
     while True:
-        when, rank, issued, place = turn
-        wave = waves[place]
+        when, rank, issued, number = turn
+        wave = waves[number]
         now = wave.step.may_issue(wave, when)
         if now > when:
-            turn = heappushpop(turns, (now, rank, issued, place))
+            turn = heappushpop(turns, (now, rank, issued, number))
             continue
         wave.issued = now
         ready = wave.step.issue(wave, now)
         if ready < inf:
             wave.advance()
-            turn = heappushpop(turns, (ready, wave.rank, now, place))
+            turn = heappushpop(turns, (ready, wave.rank, now, number))
         else:
             assert turns, "the loop does not come round: a barrier that nothing releases"
             turn = heappop(turns)

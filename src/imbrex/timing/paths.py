@@ -25,13 +25,13 @@ GOLDEN = 0.6180339887498949
 
 class LdsPath:
     """free: when all is served that was issued.  leaving: when the accesses leave for which the queue
-    has places.  coming: when direct loads come, and for how many clocks they are written.
+    has entries.  coming: when direct loads come, and for how many clocks they are written.
     """
 
     def __init__(self, gpu: GpuMachine, rates: Rates, simds: int) -> None:
         self.gpu, self.rates, self.simds, self.free = gpu, rates, simds, 0.0
-        places = rates.lds_queue // min(2, simds)
-        self.leaving = deque([0.0] * places, places)
+        entries = rates.lds_queue // min(2, simds)
+        self.leaving = deque([0.0] * entries, entries)
         self.coming = deque[tuple[float, float]]()
 
     def served(self, op: Operation) -> float:
@@ -48,7 +48,7 @@ class LdsPath:
         return self.simds * self.gpu.wave_size * op.lane_bytes / self.rates.lds_bytes
 
     def issue(self, served: float, now: float) -> float:
-        """When the result is there of an access, for which the queue must have a place."""
+        """When the result is there of an access, for which the queue must have an entry free."""
         while self.coming and self.coming[0][0] <= now:
             arrived, clocks = self.coming.popleft()
             self.free = max(self.free, arrived) + clocks
@@ -60,7 +60,7 @@ class LdsPath:
 
 class LoadPath:
     """free: when all is taken up that was issued.  taken_up: when the loads are for which the queue has
-    places.  under_way: bytes of those that are returning.  last: when the last one has.
+    entries.  under_way: bytes of those that are returning.  last: when the last one has.
     """
 
     def __init__(self, gpu: GpuMachine, rates: Rates, simds: int, bytes_a_clock: float) -> None:
@@ -68,8 +68,8 @@ class LoadPath:
         self.capacity = rates.l1_capacity / simds
         self.free = self.under_way = self.last = 0.0
         self.count = 0
-        places = max(1, rates.request_queue // simds)
-        self.taken_up = deque([0.0] * places, places)
+        entries = max(1, rates.request_queue // simds)
+        self.taken_up = deque([0.0] * entries, entries)
         self.returning = deque[tuple[float, float]]()
 
     def moved(self, op: Operation) -> float:
@@ -77,7 +77,7 @@ class LoadPath:
         return self.gpu.wave_size * max(4, op.lane_bytes) * op.factor
 
     def issue(self, moved: float, now: float) -> float:
-        """When the data is there of a load, for which the queue must have a place."""
+        """When the data is there of a load, for which the queue must have an entry free."""
         start = self.free if self.free > now else now
         while self.returning and self.under_way + moved > self.capacity:
             returned, size = self.returning.popleft()

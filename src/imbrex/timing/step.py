@@ -47,7 +47,7 @@ class Barrier:
         for other in group.waves:
             if other is not wave:
                 other.advance()
-                heappush(self.turns, (ready, other.rank, other.issued, other.place))
+                heappush(self.turns, (ready, other.rank, other.issued, other.number))
         return ready
 
 

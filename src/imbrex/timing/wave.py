@@ -8,8 +8,8 @@ from typing import Protocol, TypeAlias
 __all__ = ["Group", "Step", "Turn", "Wave"]
 
 Turn: TypeAlias = tuple[float, int, float, int]
-"""A wave that is to issue: when, at the earliest; its rank; when it issued last; its place.  Of two turns the
-lesser goes first.
+"""A wave that is to issue: when, at the earliest; its rank; when it issued last; its number.  Of two turns
+the lesser goes first.
 """
 
 
@@ -39,10 +39,10 @@ class Wave:
     vm, lgkm: when the results of its accesses come; before the first one some that are there.
     """
 
-    __slots__ = ("at", "group", "issued", "lgkm", "place", "rank", "step", "steps", "vm")
+    __slots__ = ("at", "group", "issued", "lgkm", "number", "rank", "step", "steps", "vm")
 
-    def __init__(self, place: int, group: Group, looks_back: int) -> None:
-        self.place, self.group, self.rank, self.issued = place, group, 0, -1.0
+    def __init__(self, number: int, group: Group, looks_back: int) -> None:
+        self.number, self.group, self.rank, self.issued = number, group, 0, -1.0
         self.vm, self.lgkm = [0.0] * looks_back, [0.0] * looks_back
         group.waves.append(self)
         group.missing += 1

@@ -96,7 +96,7 @@ def _reason(module: Any, is_shared: bool, owners: Mapping[int, set[int]]) -> str
         return f"its padding is {module.padding_mode}"
     if "weight" not in module._parameters:
         return "its weight is no parameter"
-    return next((told for p in parameters if (told := misfit(p)) is not None), None)
+    return next((reason for p in parameters if (reason := misfit(p)) is not None), None)
 
 
 def misfit(tensor: Any, *, is_traced: bool = False) -> str | None:
@@ -155,9 +155,9 @@ def expect_same(model: Any, example: Any, wanted: Sequence[Any]) -> None:
                 raise _wrong(f"a result is off by {far:.2g}, where their root mean square is {size:.2g}")
 
 
-def _wrong(told: str) -> Diagnostic:
+def _wrong(message: str) -> Diagnostic:
     hint = "the model has its own layers back; does it draw random numbers, or change itself?"
-    return Diagnostic(f"the model computes something else with kernels: {told}", hint=hint)
+    return Diagnostic(f"the model computes something else with kernels: {message}", hint=hint)
 
 
 def tensors_of(model: Any, example: Any, with_gradients: bool = False) -> list[Any]:

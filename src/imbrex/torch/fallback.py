@@ -56,16 +56,16 @@ class Background:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._asked: set[CompileJob] = set()
+        self._requested: set[CompileJob] = set()
         self._open = 0
         self._workers: Workers[CompileJob, float] | None = None
 
     def ask(self, order: CompileJob) -> None:
         """Has it compiled, if that was not asked before."""
         with self._changed:
-            if order in self._asked:
+            if order in self._requested:
                 return
-            self._asked.add(order)
+            self._requested.add(order)
             self._open += 1
             if self._workers is None:
                 self._workers = Workers(compiled, builders_of(order.target), COMPILE_S)
@@ -95,8 +95,8 @@ def _tell(order: CompileJob, message: str) -> None:
     if order.problem.run_time is not None:
         refuse(order.problem, order.target, order.threads, message)
         return
-    told = f"no kernel of {problem_text(order.problem)}: {message}"
-    warnings.warn(f"{told}; torch's own op answers instead", stacklevel=2)
+    refused = f"no kernel of {problem_text(order.problem)}: {message}"
+    warnings.warn(f"{refused}; torch's own op answers instead", stacklevel=2)
 
 
 _background = Background()

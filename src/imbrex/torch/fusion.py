@@ -219,11 +219,11 @@ def activation_of(node: Any, container: Any) -> str | None:
         read = MODULES.get(type(module))
         return None if read is None or named or has_hooks(module) else read(module)
     if node.target is _F.gelu and named:
-        return {"approximate='none'": "gelu", "approximate='tanh'": "gelu_tanh"}.get(_told(named))
+        return {"approximate='none'": "gelu", "approximate='tanh'": "gelu_tanh"}.get(_arguments_text(named))
     return None if named or node.op not in ("call_function", "call_method") else FUNCTIONS.get(node.target)
 
 
-def _told(named: Mapping[str, object]) -> str:
+def _arguments_text(named: Mapping[str, object]) -> str:
     return ", ".join(f"{key}={value!r}" for key, value in named.items())
 
 

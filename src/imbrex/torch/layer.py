@@ -156,14 +156,14 @@ def plain(layer: Any, input: Any, norm: Any, residual: Any, activation: str) -> 
 
 
 _lock = threading.Lock()
-_told = False
+_warned = False
 
 
 def _note(layer: Any, shape: tuple[int, ...]) -> None:
     """One more shape; the first layer that meets many which have kernels of their own is told of, once a
     process.
     """
-    global _told
+    global _warned
     swapped = layer.imbrex_swapped
     with _lock:
         swapped.shapes.add(shape)
@@ -171,13 +171,13 @@ def _note(layer: Any, shape: tuple[int, ...]) -> None:
         if own in swapped.own:
             return
         swapped.own.add(own)
-        if len(swapped.own) != MANY or _told:
+        if len(swapped.own) != MANY or _warned:
             return
-        _told = True
-    told = (
+        _warned = True
+    message = (
         f"{layer} has met {MANY} shapes of its input, the last one {shape}, and each has a kernel of its own"
     )
-    warnings.warn(f"{told}; pad to fewer shapes, or leave such a layer out", stacklevel=4)
+    warnings.warn(f"{message}; pad to fewer shapes, or leave such a layer out", stacklevel=4)
 
 
 def _own(layer: Any, shape: tuple[int, ...]) -> tuple[int, ...]:

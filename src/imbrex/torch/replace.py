@@ -136,8 +136,8 @@ def _replaced(
     is_tried = wishes.channels_last or (wishes.channels_last is None and wishes.measure and not is_training)
     lasts = _forms_last(model, example, found, wishes) if is_tried else []
     if wishes.channels_last and not lasts:
-        told = "the model does not run with filters that lie channels_last, or has none that may be moved"
-        raise Diagnostic(told, hint="leave 'channels_last' out")
+        message = "the model does not run with filters that lie channels_last, or has none that may be moved"
+        raise Diagnostic(message, hint="leave 'channels_last' out")
     forms = (
         lasts
         if lasts and wishes.channels_last
@@ -200,7 +200,7 @@ def _forms(
         restore(model)
     rows: list[Row] = []
     for one in found:
-        fused_with = trials[one.name].told if one.name in trials else ""
+        fused_with = trials[one.name].text if one.name in trials else ""
         reason = one.reason or errors.get(one.name)
         rows.append(Row(one.name, one.kind, reason, *times.get(one.name, (None, None)), fused_with))
     faster = tuple(row if row.slower is None else row.left(row.slower) for row in rows)

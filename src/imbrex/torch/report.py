@@ -33,7 +33,7 @@ class Row:
         return replace(self, reason=self.reason or reason)
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The row in words."""
         if self.reason is not None:
             return f"left: {self.reason}"
@@ -71,7 +71,7 @@ class Replaced:
         names = [row.name or "(the model)" for row in self.rows]
         width, kinds = (max(map(len, words), default=0) for words in (names, [r.kind for r in self.rows]))
         for name, row in zip(names, self.rows, strict=True):
-            yield f"{name:{width}}  {row.kind:{kinds}}  {row.told}"
+            yield f"{name:{width}}  {row.kind:{kinds}}  {row.text}"
         words = ", filters channels_last" if self.is_last else ""
         if self.ours_s is not None and self.theirs_s is not None:
             words += f"; the model: {self.ours_s * 1e3:.3g} ms, torch's {self.theirs_s * 1e3:.3g}"

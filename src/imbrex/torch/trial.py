@@ -32,7 +32,7 @@ class Trial:
     with_gradients: bool
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """What is fused."""
         words = ("norm" * (self.chain.norm is not None), "residual" * self.chain.has_residual)
         return " + ".join(word for word in (*words, self.chain.activation) if word)

@@ -89,7 +89,7 @@ def calibrate(
     budget_s: float,
     jobs: int,
     database: Callable[[], Database],
-    told: Callable[[str, Step], None],
+    report: Callable[[str, Step], None],
     waiting: Callable[[], None],
 ) -> Calibrated:
     """Measures, fits, judges, and keeps what is better; a Diagnostic where there is nothing to fit to, or too
@@ -109,7 +109,7 @@ def calibrate(
         timed = [_Timed(text, target, plain, here) for text in problems_for(plain)]
         for most in ROUNDS:
             for one in timed:
-                one.measure(most, until, builders, timer, db, told)
+                one.measure(most, until, builders, timer, db, report)
         found = _judged(here, plain, with_parameters(plain, sizes.items()), timed)
         if found.is_kept:
             values = [(p.name, value) for p, value in found.values]
@@ -138,7 +138,7 @@ class _Timed:
         builders: Builders,
         timer: Timer,
         database: Database,
-        told: Callable[[str, Step], None],
+        report: Callable[[str, Step], None],
     ) -> None:
         """Times so many of its configurations, as far as there is time, and they were not timed before."""
         if time.monotonic() >= until:
@@ -150,7 +150,8 @@ class _Timed:
         unit = Unit(self.problem, str(self.target), self.here.device, threads)
         session = Session(
             unit, Work(self.problem, self.target, 1), found, (), Limits(None, until, Event()), builders,
-            timer, database, uuid.uuid4().hex[:12], lambda step: told(self.problem, step), self.here.is_cold,
+            timer, database, uuid.uuid4().hex[:12],
+            lambda step: report(self.problem, step), self.here.is_cold,
         )  # fmt: skip
         self.times |= session.timed(places)
 
@@ -165,8 +166,8 @@ class _Timed:
 def _judged(here: Here, plain: Machine, sized: Machine, timed: Sequence[_Timed]) -> Calibrated:
     enough = [one for one in timed if len(one.times) >= FEWEST]
     if len(enough) < FEWEST:
-        told = f"a calibration needs times of {FEWEST} problems, and has those of {len(enough)}"
-        raise Diagnostic(told, hint="what was measured is kept; the same command, with more time, goes on")
+        message = f"a calibration needs times of {FEWEST} problems, and has those of {len(enough)}"
+        raise Diagnostic(message, hint="what was measured is kept; the same command, with more time, goes on")
     found = [one.series for one in enough]
     after = held_out(found, sized)
     judged = tuple(

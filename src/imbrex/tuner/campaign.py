@@ -95,22 +95,22 @@ def weighted(problems: Sequence[Problem]) -> dict[Problem, int]:
 def expect_timed(target: Target) -> None:
     """A Diagnostic where what is built for a target has no time of its own."""
     if target.is_executed:
-        told = "an emulator of instructions has no times that a tuning could compare"
-        raise Diagnostic(told, hint=f"leave --emulate out, on a machine with a {target.chip}")
+        message = "an emulator of instructions has no times that a tuning could compare"
+        raise Diagnostic(message, hint=f"leave --emulate out, on a machine with a {target.chip}")
 
 
 @dataclass
 class Tuner:
     """`Tuner(...).run()`: all problems of a plan.
 
-    database: opens it, for each device's thread.  told: what goes on, with the problem and its weight.
+    database: opens it, for each device's thread.  report: what goes on, with the problem and its weight.
     finished: what came of one.  waiting: another tuning times on the device.  hosts: none: this one, with the
     plan's devices.
     """
 
     plan: Plan
     database: Callable[[], Database]
-    told: Callable[[Unit, int, Step], None]
+    report: Callable[[Unit, int, Step], None]
     finished: Callable[[Tuned | Refused, int], None]
     waiting: Callable[[], None] = lambda: None
     hosts: Sequence[Host] = ()
@@ -198,7 +198,7 @@ class Tuner:
         seeds = _seeds(database, unit, plan.target, found)
         session = Session(
             unit, work, found, seeds, Limits(plan.wanted, until, self._ends), builders, timer, database,
-            uuid.uuid4().hex[:12], lambda step: self.told(unit, weight, step), here.is_cold,
+            uuid.uuid4().hex[:12], lambda step: self.report(unit, weight, step), here.is_cold,
         )  # fmt: skip
         self._ended(session.run(), weight)
 
@@ -260,9 +260,9 @@ def _seeds(database: Database, unit: Unit, target: Target, found: Candidates) ->
     best = database.best(unit)
     if best is not None:
         return [str(parse(best.configuration))]
-    told = advice(unit.problem, target, unit.threads)
+    advised = advice(unit.problem, target, unit.threads)
     proposals = dict[Configuration, None]()
-    for near in () if told is None else told.near:
+    for near in () if advised is None else advised.near:
         with suppress(Diagnostic):  # of a version that has no such configuration
             proposals[parse(near.winner.configuration)] = None
     return [str(of) for of in fitted_to(proposals, found.ranked).values()]

@@ -49,9 +49,9 @@ class Cluster:
             try:
                 self._ray.init(self.address, log_to_driver=False, logging_level=logging.ERROR)
             except (ConnectionError, RuntimeError, ValueError) as error:
-                told = str(error).partition("\n")[0]
+                reason = str(error).partition("\n")[0]
                 raise Diagnostic(
-                    f"there is no Ray cluster at '{self.address}': {told}",
+                    f"there is no Ray cluster at '{self.address}': {reason}",
                     hint="'ray start --head' begins one; 'local' is this host alone",
                 ) from None
         return self
@@ -93,8 +93,8 @@ def hosts_at(address: str | None, plan: Plan, jobs: int | None) -> Generator[Seq
         yield ()
         return
     if plan.devices:
-        told = "'devices' are GPUs of this host, and 'ray' times on those of a cluster"
-        raise Diagnostic(told, hint="leave out one or the other")
+        message = "'devices' are GPUs of this host, and 'ray' times on those of a cluster"
+        raise Diagnostic(message, hint="leave out one or the other")
     with Cluster(address) as cluster:
         yield cluster.hosts(plan.target, plan.threads, jobs)
 

@@ -64,12 +64,12 @@ def regret(series: Series, machine: Machine) -> float:
 
 def held_out(found: Sequence[Series], machine: Machine) -> list[float]:
     """The regret of each series by what was fitted without it, every fifth one left out at a time."""
-    told = [0.0] * len(found)
+    regrets = [0.0] * len(found)
     for fold in range(min(FOLDS, len(found))):
         there = fitted([series for index, series in enumerate(found) if index % FOLDS != fold], machine)
         for index in range(fold, len(found), FOLDS):
-            told[index] = regret(found[index], there)
-    return told
+            regrets[index] = regret(found[index], there)
+    return regrets
 
 
 def fitted(found: Sequence[Series], machine: Machine) -> Machine:

@@ -103,5 +103,5 @@ def _parsed(given: Problem | str) -> list[Problem]:
     return parse_problem(given) if isinstance(given, str) else [given]
 
 
-def _unwatched(*told: object) -> None:
+def _unwatched(*events: object) -> None:
     """Nobody looks at the progress."""

@@ -88,16 +88,16 @@ class _Listed:
 def regrets(record: Record, strategy: Strategy, trials: Sequence[int], seed: int) -> list[float]:
     """The outcome's regret after each of these numbers of trials, which ascend, of one run."""
     rng = np.random.default_rng(seed)
-    asked, seen = _begun(record, strategy, rng), dict[int, float]()
+    search, seen = _begun(record, strategy, rng), dict[int, float]()
     tried, found = 0, list[float]()
     for most in trials:
-        while tried < most and (batch := asked.propose(min(BATCH, most - tried))):
+        while tried < most and (batch := search.propose(min(BATCH, most - tried))):
             for index in batch:
                 tried += 1
                 ns = record.times_ns[index]
                 if ns is not None:
                     ns = seen[index] = ns * float(np.exp(TRIAL_NOISE * rng.normal()))
-                asked.tell(index, ns)
+                search.tell(index, ns)
         found.append(float(record.regret[_outcome(record, seen, rng)]))
     return found
 
@@ -127,8 +127,8 @@ def write(record: Record, path: Path) -> None:
     """A record as a file; equal records are equal files."""
     lines = [json.dumps(record.about)]
     for candidate, ns in zip(record.candidates, record.times_ns, strict=True):
-        told = "-" if ns is None else f"{ns:.6g}"
-        lines.append(f"{candidate.cycles:.7g} {told} {text(candidate.configuration)}")
+        time = "-" if ns is None else f"{ns:.6g}"
+        lines.append(f"{candidate.cycles:.7g} {time} {text(candidate.configuration)}")
     path.write_bytes(gzip.compress("\n".join([*lines, ""]).encode(), mtime=0))
 
 

@@ -75,13 +75,13 @@ def spread(ranked: Sequence[Candidate], request: Request, count: int) -> list[in
     """
     served = [i for i, of in enumerate(ranked[:LOOKED_AT]) if is_modelled(of.configuration)]
     model = modelled(request, [ranked[i].configuration for i in served])
-    asked, chance = parameters(request.machine), np.random.default_rng(0)
+    fitted, chance = parameters(request.machine), np.random.default_rng(0)
     picks = dict.fromkeys(served[:1])
     for _ in range(DRAWS):
-        ways = np.clip(APART * chance.normal(size=len(asked)), -1, 1)
+        ways = np.clip(APART * chance.normal(size=len(fitted)), -1, 1)
         values = [
             (p.name, p.default * (p.high / p.default) ** float(way))
-            for p, way in zip(asked, ways, strict=True)
+            for p, way in zip(fitted, ways, strict=True)
         ]
         picks[served[int(np.argmin(model(with_parameters(request.machine, values))))]] = None
     any_ones = chance.permutation(served).tolist()

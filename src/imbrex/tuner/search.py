@@ -183,16 +183,16 @@ class Search:
 
     def _failing(self, family: str) -> float:
         """The chance that a candidate of a family fails, by the family's and by all failures."""
-        fails, told = self._failures
-        rate = fails[""] / (told[""] + OPENING)
-        return (fails[family] + 2 * rate) / (told[family] + 2)
+        fails, tried = self._failures
+        rate = fails[""] / (tried[""] + OPENING)
+        return (fails[family] + 2 * rate) / (tried[family] + 2)
 
     @cached_property
     def _failures(self) -> tuple[Counter[str], Counter[str]]:
-        told = Counter([self._families[i] for i in self._times])
+        tried = Counter([self._families[i] for i in self._times])
         fails = Counter([self._families[i] for i, ns in self._times.items() if ns is None])
-        told[""], fails[""] = told.total(), fails.total()
-        return fails, told
+        tried[""], fails[""] = tried.total(), fails.total()
+        return fails, tried
 
     @cached_property
     def _learnt(self) -> _Learnt:

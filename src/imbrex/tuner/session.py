@@ -57,7 +57,7 @@ class Session:
     timer: Timer
     database: Database
     name: str
-    told: Callable[[Step], None]
+    report: Callable[[Step], None]
     is_cold: bool = True
     _times: dict[int, float] = field(default_factory=dict[int, float])
     _tried: dict[int, Tried] = field(default_factory=dict[int, Tried])
@@ -286,8 +286,8 @@ class Session:
         self._keep(index, self._trial(index, _status(failed), note=failed.message))
 
     def _concluded(self, index: int, gain: float, low: float, high: float, pairs: int) -> Verdict:
-        told = (gain, low, high, pairs, self.name, now(), self.is_cold)
-        verdict = Verdict(self._texts[index], self._texts[0], *told)
+        numbers = (gain, low, high, pairs, self.name, now(), self.is_cold)
+        verdict = Verdict(self._texts[index], self._texts[0], *numbers)
         self.database.conclude(self.unit, verdict)
         return verdict
 
@@ -303,7 +303,7 @@ class Session:
 
     def _tell(self, doing: str) -> None:
         best = min(self._times.values(), default=None)
-        self.told(Step(len(self._tried), self._wanted, best, self._times.get(0), doing))
+        self.report(Step(len(self._tried), self._wanted, best, self._times.get(0), doing))
 
     def _patience(self, expected_ns: float | None) -> float:
         """Seconds until a process that times is taken to hang."""

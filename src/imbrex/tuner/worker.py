@@ -115,7 +115,7 @@ def _wrong(kernel: Kernel) -> str | None:
     """What is wrong with its result on whole numbers; None where it is right."""
     if not kernel.target.is_native:
         return _wrong_on_gpu(kernel)
-    operands, truth = _asked(kernel.problem)
+    operands, truth = _operands_and_reference(kernel.problem)
     fresh = random_operands(kernel.problem, 0, "integer").arrays
     kernel(*(fresh[o.role] for o in kernel.problem.operands))
     for operand in kernel.problem.operands:
@@ -140,7 +140,7 @@ def _wrong_on_gpu(kernel: Kernel) -> str | None:
 
 
 @lru_cache(maxsize=1)
-def _asked(problem: Problem) -> tuple[Operands, Reference]:
+def _operands_and_reference(problem: Problem) -> tuple[Operands, Reference]:
     """Operands, and what is right on them: once for all configurations."""
     operands = random_operands(problem, 0, "integer")
     return operands, reference(problem, operands.arrays, magnitude=operands.data == "any")

@@ -117,8 +117,8 @@ def _passed_on(name: str, held: list[Array], errors: list[Array], own: Array, mo
             x, slope = (abs(h) for h in held)
             return slope.clip(1.0) * errors[0] + (x + errors[0]) * errors[1]
         case "divide":
-            room = abs(held[1]) - errors[1]
-            passed = (errors[0] + abs(own) * errors[1]) / module.where(room > 0, room, 1.0)
-            return module.where(room > 0, passed, np.inf)
+            margin = abs(held[1]) - errors[1]
+            passed = (errors[0] + abs(own) * errors[1]) / module.where(margin > 0, margin, 1.0)
+            return module.where(margin > 0, passed, np.inf)
         case _:
             return FUNCTIONS[name].steepest * functools.reduce(module.maximum, errors)

@@ -45,8 +45,8 @@ def products(operand: DType, unit: Unit) -> int:
     """How many products of full significands, each below 4, that unit adds without rounding; at least 1."""
     if not operand.is_float:
         return PRODUCTS
-    room = unit.sum_bits + 1 - 2 * read_bits(operand)
-    return max(1, min(PRODUCTS, 2 ** max(0, room)))
+    spare_bits = unit.sum_bits + 1 - 2 * read_bits(operand)
+    return max(1, min(PRODUCTS, 2 ** max(0, spare_bits)))
 
 
 @dataclass(frozen=True)

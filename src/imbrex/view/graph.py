@@ -128,7 +128,7 @@ class Graph:
                 found = self._applied(edge, direction, coords)
                 used = self._used(edge, direction, coords)
                 guards = dict.fromkeys([*(g for n in used for g in needs[n]), *found.guards])
-                for name, x in zip(self._asked(edge, direction), found.coords, strict=True):
+                for name, x in zip(self._sought(edge, direction), found.coords, strict=True):
                     if (coords.setdefault(name, x) - x).bounds != (0, 0):
                         raise Diagnostic(f"two ways to '{name}' differ: {coords[name]} and {x}")
                     needs.setdefault(name, {}).update(guards)
@@ -147,7 +147,7 @@ class Graph:
     def at(self, target: str, direction: Direction = "reverse") -> Lin:
         """One coordinate as a function of the nodes that the graph starts from in that direction."""
         starts = {n for e in self.edges for n in self._known(e, direction)}
-        starts -= {n for e in self.edges for n in self._asked(e, direction)}
+        starts -= {n for e in self.edges for n in self._sought(e, direction)}
         found = self.evaluate({n: var(n, self.node(n).size) for n in sorted(starts)}, direction).coords
         if target not in found:
             raise Diagnostic(f"'{target}' does not follow from {sorted(starts)} in {direction} direction")
@@ -158,12 +158,12 @@ class Graph:
         return edge.sources if direction == "forward" else edge.destinations
 
     @staticmethod
-    def _asked(edge: Edge, direction: Direction) -> tuple[str, ...]:
+    def _sought(edge: Edge, direction: Direction) -> tuple[str, ...]:
         return edge.destinations if direction == "forward" else edge.sources
 
     def _applied(self, edge: Edge, direction: Direction, coords: Mapping[str, Lin]) -> rules.Lowered:
         rule = self._rule(edge, direction)
-        upper, lower = self._known(edge, direction), self._asked(edge, direction)
+        upper, lower = self._known(edge, direction), self._sought(edge, direction)
         if rule is None:
             ends = f"from {list(edge.sources)} to {list(edge.destinations)}"
             raise Diagnostic(f"'{edge.title}' {ends} is not defined {direction}")
@@ -181,10 +181,10 @@ class Graph:
             case ("Split", "reverse") | ("Join", "forward"):
                 return rules.Embed(tuple(self.node(n).stride for n in self._known(edge, direction)))
             case (("Split" | "Join"), _):
-                (*others, only) = self._asked(edge, direction)
+                (*others, only) = self._sought(edge, direction)
                 return None if others else rules.Quotient(self.node(only).stride)
             case "Sunder", _:
-                return rules.Sunder() if len(self._asked(edge, direction)) == 1 else None
+                return rules.Sunder() if len(self._sought(edge, direction)) == 1 else None
             case rule, "reverse":
                 return rule if not isinstance(rule, str) else None
             case rule, _:
@@ -199,7 +199,7 @@ class Graph:
             if isinstance(rule, rules.Embed):
                 return  # loops keep a Split's sum inside, not the sizes of its parts
             if rule is not None:
-                upper, lower = (self._sizes(side(edge, direction)) for side in (self._known, self._asked))
+                upper, lower = (self._sizes(side(edge, direction)) for side in (self._known, self._sought))
                 if flaw := rules.flaw(rule, upper, lower):
                     raise Diagnostic(f"'{edge.title}' of {[*edge.sources, *edge.destinations]} {flaw}")
                 return

@@ -244,14 +244,14 @@ def test_doctor_says_which_cache_is_not_used(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setenv("IMBREX_CACHE_DIR", str(tmp_path / "file"))
     found = doctor._cache()
     assert (found.state, found.mend) == ("missing", "set IMBREX_CACHE_DIR to a directory of your own")
-    assert "file' is no directory; every kernel is compiled anew" in found.told
+    assert "file' is no directory; every kernel is compiled anew" in found.detail
     monkeypatch.setenv("IMBREX_CACHE_DIR", str(tmp_path / "own"))
     monkeypatch.setenv("IMBREX_SHARED_CACHE", str(tmp_path / "none"))
     found = doctor._cache()
-    assert found.state == "ok" and "the shared cache" in found.told
+    assert found.state == "ok" and "the shared cache" in found.detail
     (tmp_path / "there" / "v1").mkdir(parents=True)
     monkeypatch.setenv("IMBREX_SHARED_CACHE", str(tmp_path / "there"))
-    assert f"also reads {tmp_path / 'there'}" in doctor._cache().told
+    assert f"also reads {tmp_path / 'there'}" in doctor._cache().detail
 
 
 def test_doctor_names_what_mends(imbrex: Imbrex, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from imbrex.cli.skipped import Skipped
-from imbrex.cli.source import asked_for, meant_on, read_problems
+from imbrex.cli.source import meant_on, problems_of, read_problems
 from imbrex.diagnostic import Diagnostic
 
 Imbrex: TypeAlias = Callable[..., Any]
@@ -52,7 +52,7 @@ def test_chips_that_disagree() -> None:
 @pytest.mark.parametrize("keep_going", [False, True])
 def test_what_is_tuned_is_what_runs(keep_going: bool, capsys: pytest.CaptureFixture[str]) -> None:
     skipped = Skipped(keep_going)
-    (found,) = asked_for([HIPBLASLT], None, {"gfx942"}, skipped)
+    (found,) = problems_of([HIPBLASLT], None, {"gfx942"}, skipped)
     assert (found.problem.dtype.name, skipped.lines) == ("f8e4m3fnuz", [])
     assert capsys.readouterr().err == "note: f8e4m3fn of a benchmark is f8e4m3fnuz on gfx942\n"
 
@@ -76,7 +76,7 @@ def test_a_log_is_read_past_what_cannot_be_read(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
     log.write_text(LOG)
     skipped = Skipped(True)
-    found = asked_for([str(log)], None, {None}, skipped)
+    found = problems_of([str(log)], None, {None}, skipped)
     assert [(entry.count, entry.place) for entry in found] == [
         (2, f"{log}:1"), (13, f"{log}:6"), (1, f"{log}:11"),
     ]  # fmt: skip
@@ -90,7 +90,7 @@ def test_the_first_that_cannot_be_read_ends_it_where_nobody_says_otherwise(tmp_p
     log = tmp_path / "log.txt"
     log.write_text(LOG)
     with pytest.raises(Diagnostic, match="spatial_dim"):
-        asked_for([str(log)], None, {None}, Skipped())
+        problems_of([str(log)], None, {None}, Skipped())
 
 
 COMMANDS = (

@@ -13,7 +13,7 @@ from imbrex.chip import CpuMachine
 from imbrex.config.cpu.cost import cycles, parts
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.explore.ladder import Ladder
-from imbrex.explore.panels.banks import _asked  # pyright: ignore[reportPrivateUsage]
+from imbrex.explore.panels.banks import _accesses  # pyright: ignore[reportPrivateUsage]
 from imbrex.explore.regions import regions
 from imbrex.explore.subject import Subject
 from imbrex.explore.tile_grid import tile_grid
@@ -54,7 +54,7 @@ def test_conflicts_are_those_that_the_plan_counts() -> None:
     assert " bad" in plain
     subject: Subject = studied("gfx942", TALL).subject
     assert subject.gpu is not None
-    for one in _asked(subject, subject.gpu):
+    for one in _accesses(subject, subject.gpu):
         busiest = [max(map(len, one.words(phase).values()), default=1) for phase in range(len(one.how.lanes))]
         assert sum(busiest) - len(busiest) == one.extra == 0
 

@@ -56,7 +56,7 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
     made = Compiler()
     monkeypatch.setattr(batches, "compile", made)
     monkeypatch.setattr(batches, "_families", {})
-    monkeypatch.setattr(batches, "_told", set())
+    monkeypatch.setattr(batches, "_warned", set())
     return made
 
 

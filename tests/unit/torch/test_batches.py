@@ -23,7 +23,7 @@ nn: Any = torch.nn
 @pytest.fixture(autouse=True)
 def _forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "_families", {})
-    monkeypatch.setattr(batches, "_told", set())
+    monkeypatch.setattr(batches, "_warned", set())
 
 
 def test_a_layer_has_two_kernels_for_all_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -350,7 +350,7 @@ def test_the_tenth_shape_is_told_of_once(batches: str, monkeypatch: pytest.Monke
     """Of shapes that have kernels of their own: with "any" those of other sizes of images alone."""
     from imbrex.torch import fallback
 
-    monkeypatch.setattr(layers, "_told", False)
+    monkeypatch.setattr(layers, "_warned", False)
     monkeypatch.setattr(fallback, "compiled", lambda order: 0.0)
     model = nn.Sequential(nn.Conv2d(3, 2, 1), nn.Linear(4, 3), nn.Linear(3, 3)).eval()
     replaced(model, torch.randn(1, 3, 4, 4), batches=batches)

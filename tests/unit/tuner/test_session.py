@@ -208,11 +208,11 @@ def test_a_session_ends_when_it_is_told_to(database: Database) -> None:
     here = Here(better(5))
     found = session(here, database, limits=Limits(None, math.inf, ends))
 
-    def told(step: Step) -> None:
+    def report(step: Step) -> None:
         if step.trials >= 6:
             ends.set()
 
-    found.told = told
+    found.report = report
     tuned: Tuned = found.run()
     assert 6 <= sum(tuned.counts.values()) <= 6 + here.count and not tuned.is_done
 

@@ -38,9 +38,9 @@ class Campaign:
     config: str | None = None
 
     def run(
-        self, written: Callable[[dict[str, Any]], None], told: Callable[[int, Row], None] | None = None
+        self, written: Callable[[dict[str, Any]], None], report: Callable[[int, Row], None] | None = None
     ) -> dict[str, Any]:
-        """The report.  written: takes it first and after every row; told: the row, with its number."""
+        """The report.  written: takes it first and after every row; report: the row, with its number."""
         end = None if self.budget_s is None else time.monotonic() + self.budget_s
         rows: list[Row] = []
         with Isolated(answered) as isolated:
@@ -50,8 +50,8 @@ class Campaign:
             for number, entry in enumerate(self.entries, 1):
                 rows.append(self._row(entry, isolated, end))
                 written(self.report(about, rows))
-                if told is not None:
-                    told(number, rows[-1])
+                if report is not None:
+                    report(number, rows[-1])
         return self.report(about, rows)
 
     def _row(self, entry: Entry, isolated: Isolated, end: float | None) -> Row:

@@ -15,7 +15,7 @@ from imbrex.version import __version__
 
 __all__ = ["gpu_facts"]
 
-ASKED = ("driver_version", "power.limit", "clocks.max.sm", "clocks.max.memory")
+QUERIED = ("driver_version", "power.limit", "clocks.max.sm", "clocks.max.memory")
 PACKAGES = ("cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc", "numpy")
 
 
@@ -42,13 +42,13 @@ def _from_driver() -> dict[str, str]:
     program = shutil.which("nvidia-smi")
     if program is None:
         return {}
-    query = [program, f"--query-gpu={','.join(ASKED)}", "--format=csv,noheader", "--id=0"]
+    query = [program, f"--query-gpu={','.join(QUERIED)}", "--format=csv,noheader", "--id=0"]
     try:
         said = subprocess.run(query, capture_output=True, text=True, timeout=20, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return {}
     values = [value.strip() for value in said.strip().split(",")]
-    return dict(zip(ASKED, values, strict=True)) if len(values) == len(ASKED) else {}
+    return dict(zip(QUERIED, values, strict=True)) if len(values) == len(QUERIED) else {}
 
 
 def _packages() -> dict[str, str]:

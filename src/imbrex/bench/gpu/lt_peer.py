@@ -24,7 +24,7 @@ __all__ = ["best"]
 
 torch: Any = import_module("torch")
 
-ASKED = 24
+MOST_FOUND = 24
 """Algorithms that the heuristics are asked for."""
 WORKSPACE = 64 << 20
 SECONDS = 0.1
@@ -79,19 +79,19 @@ class Product:
         kind = {torch.int32: np.int32, torch.float64: np.float64}.get(self.scale, np.float32)
         self.alpha, self.beta = np.array(gemm.alpha, kind), np.array(gemm.beta, kind)
         self.layouts = [_layout(gemm, tensors[role]) for role in ("b", "a", "c")]
-        self.room = torch.empty(WORKSPACE, dtype=torch.uint8, device="cuda")
-        self.found = np.zeros(ASKED, lt.matmul_heuristic_result_dtype)
+        self.workspace = torch.empty(WORKSPACE, dtype=torch.uint8, device="cuda")
+        self.found = np.zeros(MOST_FOUND, lt.matmul_heuristic_result_dtype)
         self.count = self._named(tensors)
 
     def _named(self, tensors: Mapping[str, Any]) -> int:
         preference, count = lt.matmul_preference_create(), np.zeros(1, np.int32)
-        room = lt.MatmulPreferenceAttribute.MAX_WORKSPACE_BYTES
-        _set(lt.matmul_preference_set_attribute, preference, room, np.uint64(WORKSPACE))
+        attribute = lt.MatmulPreferenceAttribute.MAX_WORKSPACE_BYTES
+        _set(lt.matmul_preference_set_attribute, preference, attribute, np.uint64(WORKSPACE))
         b, a, c = self.layouts
         where = self.found.ctypes.data, count.ctypes.data
         described = self._described(tensors)
         try:
-            lt.matmul_algo_get_heuristic(self.handle, described, b, a, c, c, preference, ASKED, *where)
+            lt.matmul_algo_get_heuristic(self.handle, described, b, a, c, c, preference, MOST_FOUND, *where)
         except lt.cuBLASLtError as error:
             raise RuntimeError(str(error)) from None
         return int(count[0])
@@ -121,7 +121,7 @@ class Product:
         lt.matmul(
             self.handle, described, self.alpha.ctypes.data, t["b"].data_ptr(), b, t["a"].data_ptr(), a,
             self.beta.ctypes.data, t["c"].data_ptr(), c, t["c"].data_ptr(), c,
-            algorithm, self.room.data_ptr(), WORKSPACE, torch.cuda.current_stream().cuda_stream,
+            algorithm, self.workspace.data_ptr(), WORKSPACE, torch.cuda.current_stream().cuda_stream,
         )  # fmt: skip
 
 

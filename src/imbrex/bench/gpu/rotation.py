@@ -43,9 +43,9 @@ def rotation(problem: Problem, device: Any, seed: int = 1, free_bytes: int | Non
     """
     torch: Any = import_module("torch")
     size = max(1, sum(o.reach * o.dtype.bytes for o in problem.operands))
-    room = torch.cuda.mem_get_info()[0] if free_bytes is None else free_bytes
+    free = torch.cuda.mem_get_info()[0] if free_bytes is None else free_bytes
     count = max(LEAST, min(MOST, -(-BYTES // size)))
-    count = max(1, min(count, int(room * SHARE) // size))
+    count = max(1, min(count, int(free * SHARE) // size))
     first = drawn(problem, seed, "float", device)
     others = ({o.role: _rolled(first[o.role], o, i) for o in problem.operands} for i in range(1, count))
     return Rotation(problem, (first, *others))

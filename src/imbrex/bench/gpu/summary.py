@@ -74,21 +74,21 @@ COLUMNS = (
 )
 
 
-def set_cells(told: Mapping[str, Any]) -> list[str]:
+def set_cells(one: Mapping[str, Any]) -> list[str]:
     """A line of the table that is printed last."""
-    by_peer = " ".join(f"{name} {ratio:.2f}" for name, ratio in told["by_peer"].items())
-    totals = told["totals_ns"]
-    peer = min((value for name, value in totals.items() if name in told["by_peer"]), default=None)
+    by_peer = " ".join(f"{name} {ratio:.2f}" for name, ratio in one["by_peer"].items())
+    totals = one["totals_ns"]
+    peer = min((value for name, value in totals.items() if name in one["by_peer"]), default=None)
     return [
-        told["set"],
-        f"{told['timed']}/{told['rows']}",
-        str(told["refused"] or ""),
-        str(told["wrong"] or ""),
-        _number(told["ratio"]),
-        _number(told["least"]),
-        f"{told['at_least_1']}/{told['counted']}" if told["counted"] else "",
-        by_peer if len(told["by_peer"]) > 1 else "",
-        "" if told["goal"] is None else f"{told['goal'][0]:g}",
+        one["set"],
+        f"{one['timed']}/{one['rows']}",
+        str(one["refused"] or ""),
+        str(one["wrong"] or ""),
+        _number(one["ratio"]),
+        _number(one["least"]),
+        f"{one['at_least_1']}/{one['counted']}" if one["counted"] else "",
+        by_peer if len(one["by_peer"]) > 1 else "",
+        "" if one["goal"] is None else f"{one['goal'][0]:g}",
         "" if OURS not in totals else f"{totals[OURS] / 1e6:.3f}",
         "" if peer is None else f"{peer / 1e6:.3f}",
     ]
@@ -99,13 +99,13 @@ def row_line(row: Row) -> str:
     head = f"{row['set']:26s} {row['name']:36s}"
     if row["refused"] is not None:
         return f"{head} REFUSED {' '.join(row['refused'].split())[:110]}"
-    told = " ".join(f"{name} {value:.4g}" for name, value in row["tflops"].items())
+    speeds = " ".join(f"{name} {value:.4g}" for name, value in row["tflops"].items())
     wrong = "" if row["right"] is not False else f"  WRONG {row['check'][:90]}"
     time_us = row["timings"][OURS]["median_ns"] / 1e3
     ratio = "" if row["ratio"] is None else f"  x {row['ratio']:.3f}"
     missing = "".join(f"  no {name}: {why[:60]}" for name, why in row.get("missing", {}).items())
     tunings = " ".join(row["kernel"]["tunings"])
-    return f"{head} {time_us:9.1f} us  TFLOP/s {told}{ratio}{wrong}{missing}  {tunings}"
+    return f"{head} {time_us:9.1f} us  TFLOP/s {speeds}{ratio}{wrong}{missing}  {tunings}"
 
 
 def cells(row: Row) -> list[str]:
@@ -131,11 +131,11 @@ def markdown(document: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield f"| {' | '.join(PAGE_COLUMNS)} |"
     yield "| --- |" + " --- |" * (len(PAGE_COLUMNS) - 1)
-    for told in document["summary"]:
-        goal, aim = told["goal"] or ("", "")
+    for row in document["summary"]:
+        goal, aim = row["goal"] or ("", "")
         yield (
-            f"| {told['about']} | {told['counted']} of {told['rows']} | {_number(told['ratio'])} | "
-            f"{_number(told['least'])} | {told['at_least_1']} | {goal} | {aim} |"
+            f"| {row['about']} | {row['counted']} of {row['rows']} | {_number(row['ratio'])} | "
+            f"{_number(row['least'])} | {row['at_least_1']} | {goal} | {aim} |"
         )
 
 

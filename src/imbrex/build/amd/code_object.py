@@ -118,5 +118,5 @@ def _needed(unit: str) -> tuple[str, str]:
 
 
 def _key(sources: Mapping[str, str], unit: str, chip: str, flags: Sequence[str], compiler: Compiler) -> str:
-    told = (unit, chip, "|", *AMD_FLAGS, *LINK_FLAGS, "|", *flags, "|", compiler.version)
-    return digest([*source_parts(sources), "|", *told])
+    parts = (unit, chip, "|", *AMD_FLAGS, *LINK_FLAGS, "|", *flags, "|", compiler.version)
+    return digest([*source_parts(sources), "|", *parts])

@@ -102,8 +102,8 @@ def _loop_rows(loop: HotLoop) -> Iterator[tuple[str, str]]:
         ("loads to LDS", counts.direct_loads),
         ("stores", counts.stores),
     )
-    told = [f"{word} {_widths(found)}" for word, found in kinds if found]
-    yield "", "; ".join([*told, f"{counts.index} on indices, {counts.data} on data, {counts.salu} scalar"])
+    counted = [f"{word} {_widths(found)}" for word, found in kinds if found]
+    yield "", "; ".join([*counted, f"{counts.index} on indices, {counts.data} on data, {counts.salu} scalar"])
     shares = [f"{loop.bound.busy:.0%} at best", f"{loop.busy:.0%} in the timeline"]
     if loop.mca is not None:
         shares.append(f"{loop.mca:.0%} for one wave by llvm-mca")

@@ -54,9 +54,9 @@ def reason(error: Exception) -> str:
 
 def warn(text: str) -> None:
     """A CacheWarning, once in a process for each text."""
-    if text not in _told:
+    if text not in _warned:
         warnings.warn(text, CacheWarning, stacklevel=2)
-        _told.add(text)
+        _warned.add(text)
 
 
-_told: set[str] = set()
+_warned: set[str] = set()

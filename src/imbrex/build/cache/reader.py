@@ -104,5 +104,5 @@ def _check_own(root: Path, owners: frozenset[int]) -> None:
             continue
         except OSError as error:
             raise Objection(reason(error).lower()) from None
-        if told := fault(path, status, owners if path == root else owners | superuser()):
-            raise Objection(told)
+        if found_fault := fault(path, status, owners if path == root else owners | superuser()):
+            raise Objection(found_fault)

@@ -172,8 +172,8 @@ def _opened(
         at = f" {directory}"
         return None if directory is None else opened(directory)
     except (Diagnostic, Objection) as error:
-        told = error.message if isinstance(error, Diagnostic) else str(error)
-        warn(f"{name}{at} is not used: {told}")
+        message = error.message if isinstance(error, Diagnostic) else str(error)
+        warn(f"{name}{at} is not used: {message}")
         return None
 
 

@@ -45,8 +45,8 @@ def resolved(path: Path, owners: Owners) -> Path:
     """
     trusted, here = owners | superuser(), path
     for here, status in _passed(path):
-        if status is not None and (told := _fault(here, status, trusted, is_passed=True)):
-            raise Objection(told)
+        if status is not None and (reason := _fault(here, status, trusted, is_passed=True)):
+            raise Objection(reason)
     return here
 
 
@@ -61,8 +61,8 @@ def read_owned(path: Path, owners: Owners, most_bytes: int) -> bytes:
     descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0))
     try:
         status = os.fstat(descriptor)
-        if told := fault(path, status, owners):
-            raise OSError(told)
+        if reason := fault(path, status, owners):
+            raise OSError(reason)
         if status.st_size > most_bytes:
             raise OSError(f"'{path}' has {status.st_size} bytes, more than {most_bytes}")
         with open(descriptor, "rb", closefd=False) as file:

@@ -34,10 +34,10 @@ NVIDIA_FLAGS = (
     "-default-device",
     "--ptxas-options=-v",
 )
-ASKED = re.compile(r"^// compiler flags: (?P<flags>.+)$", re.M)
+WANTED_FLAGS = re.compile(r"^// compiler flags: (?P<flags>.+)$", re.M)
 """Flags that a unit's own text asks for; where registers spill with them it is compiled without."""
 
-TOLD = "flags: "
+FLAGS_HEAD = "flags: "
 """How the first line of a log begins."""
 
 _SPILLED = 64  # bytes of a work item that may wait in memory: numbers known before a loop and needed after it
@@ -59,14 +59,14 @@ class Cubin:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What the compiler was told."""
-        return tuple(self.log.partition("\n")[0].removeprefix(TOLD).split())
+        """The flags that the compiler was given."""
+        return tuple(self.log.partition("\n")[0].removeprefix(FLAGS_HEAD).split())
 
     @property
     def dropped_flags(self) -> bool:
         """Did the unit ask for flags with which registers spilled?"""
-        asked = ASKED.search(entry_bytes(self.path.with_suffix(".cu")).decode())
-        return asked is not None and not set(asked["flags"].split()) <= set(self.flags)
+        wanted = WANTED_FLAGS.search(entry_bytes(self.path.with_suffix(".cu")).decode())
+        return wanted is not None and not set(wanted["flags"].split()) <= set(self.flags)
 
 
 def compiler_version() -> str:
@@ -121,14 +121,14 @@ def compile_cubin(
     the sources stay in `directory`.
     """
     write_sources(sources, directory)
-    answer, told = _compiled(sources, unit, (*flags_of(architecture), *flags))
+    answer, taken = _compiled(sources, unit, (*flags_of(architecture), *flags))
     try:
-        (directory / LOG).write_text(f"{TOLD}{' '.join(told)}\n{answer.log}\n", encoding="utf-8")
+        (directory / LOG).write_text(f"{FLAGS_HEAD}{' '.join(taken)}\n{answer.log}\n", encoding="utf-8")
         if answer.cubin is not None:
             _cubin(directory, unit).write_bytes(answer.cubin)
     except OSError as error:
-        told = f"the cubin cannot be written to {directory}: {error.strerror or error}"
-        raise Diagnostic(told) from None
+        message = f"the cubin cannot be written to {directory}: {error.strerror or error}"
+        raise Diagnostic(message) from None
     if answer.cubin is None:
         raise _failure(answer.status, answer.log, unit, tuning, directory)
     return _cubin(directory, unit)
@@ -138,8 +138,8 @@ def _compiled(
     sources: Mapping[str, str], unit: str, flags: tuple[str, ...]
 ) -> tuple[Answer, tuple[str, ...]]:
     """What came of it, and the flags that it came of."""
-    asked = ASKED.search(sources[unit])
-    ways = [flags] if asked is None else [(*flags, *asked["flags"].split()), flags]
+    wanted = WANTED_FLAGS.search(sources[unit])
+    ways = [flags] if wanted is None else [(*flags, *wanted["flags"].split()), flags]
     answer = compiled(sources, unit, ways[0])
     if len(ways) == 1 or all(usage.spill_store_bytes <= _SPILLED for usage in usages(answer.log)):
         return answer, ways[0]
@@ -151,8 +151,8 @@ def _cubin(directory: Path, unit: str) -> Path:
 
 
 def _key(sources: Mapping[str, str], unit: str, architecture: str, flags: Sequence[str]) -> str:
-    told = (unit, TOLD, *flags_of(architecture), "|", *flags, "|", compiler_version())
-    return digest([*source_parts(sources), "|", *told])
+    parts = (unit, FLAGS_HEAD, *flags_of(architecture), "|", *flags, "|", compiler_version())
+    return digest([*source_parts(sources), "|", *parts])
 
 
 def _failure(status: str, log: str, unit: str, tuning: str, directory: Path) -> Diagnostic:

@@ -53,10 +53,10 @@ def nvrtc_here() -> Any:
 def nvrtc_version() -> str:
     """As its package says it, which knows the patch; else as the library does."""
     _, major, minor = nvrtc_here().nvrtcVersion()
-    told = f"{major}.{minor}"
+    reported = f"{major}.{minor}"
     noted = (path.name for folder in sys.path for path in Path(folder).glob(f"{_PACKAGE}-*.dist-info"))
     packaged = (name.removeprefix(f"{_PACKAGE}-").removesuffix(".dist-info") for name in noted)
-    return next((version for version in packaged if version.startswith(f"{told}.")), told)
+    return next((version for version in packaged if version.startswith(f"{reported}.")), reported)
 
 
 def compiled(sources: Mapping[str, str], unit: str, flags: Sequence[str]) -> Answer:

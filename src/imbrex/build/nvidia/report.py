@@ -20,7 +20,7 @@ _STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) b
 _USED = re.compile(r"Used (\d+) registers")
 _BARRIERS = re.compile(r"used (\d+) barriers")
 _SHARED = re.compile(r"(\d+) bytes smem")
-_REMARK = re.compile(r"(?:ptxas )?(?:info *: *)?(?P<told>\(C\d+\).*|.*\bwarning\b.*)", re.I)
+_REMARK = re.compile(r"(?:ptxas )?(?:info *: *)?(?P<remark>\(C\d+\).*|.*\bwarning\b.*)", re.I)
 _SERIALIZED = "wgmma.mma_async instructions are serialized"
 _IN = re.compile(r"function '?(?P<name>\w+)'?")
 
@@ -90,11 +90,11 @@ class KernelResources:
     def errors(self) -> tuple[str, ...]:
         """What nobody wants in a kernel, each in a line."""
         u = self.usage
-        told = [r for r in u.remarks if _SERIALIZED in r]
+        found = [r for r in u.remarks if _SERIALIZED in r]
         if u.spill_store_bytes or u.spill_load_bytes:
             spilled = f"{u.spill_store_bytes} bytes of spill stores, {u.spill_load_bytes} of spill loads"
-            told.append(f"registers are spilled: {spilled}")
-        return tuple(told)
+            found.append(f"registers are spilled: {spilled}")
+        return tuple(found)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -112,9 +112,9 @@ class KernelResources:
         """As facts for people: name, text."""
         u, g = self.usage, self.geometry
         spilled = u.spill_store_bytes + u.spill_load_bytes
-        told = f"{spilled} bytes of spills" if spilled else "none spilled"
+        spills = f"{spilled} bytes of spills" if spilled else "none spilled"
         each = f"{u.registers} of {g.block_size} threads each"
-        yield "registers", f"{each}; {told}, {u.stack_bytes} bytes of stack"
+        yield "registers", f"{each}; {spills}, {u.stack_bytes} bytes of stack"
         yield (
             "shared",
             f"{self.shared_bytes} bytes a workgroup: {u.static_shared_bytes} static, "
@@ -145,8 +145,8 @@ def usages(log: str) -> tuple[CubinUsage, ...]:
         if started := _ENTRY.search(line):
             entry = of = started["name"]
             found[entry] = CubinUsage(entry, 0, 0, 0, 0, 0, 0)
-        elif told := _OF.search(line):
-            of = told["name"]
+        elif named := _OF.search(line):
+            of = named["name"]
         elif entry and of == entry and (numbers := _STACK.search(line)):
             stack, stores, loads = (int(n) for n in numbers.groups())
             found[entry] = replace(
@@ -160,7 +160,7 @@ def usages(log: str) -> tuple[CubinUsage, ...]:
                 static_shared_bytes=_number(_SHARED, line),
             )
         elif remark := _REMARK.match(line):
-            remarks.append(remark["told"].strip())
+            remarks.append(remark["remark"].strip())
     return tuple(replace(u, remarks=_of(u.kernel, remarks)) for u in found.values())
 
 

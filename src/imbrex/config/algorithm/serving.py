@@ -65,11 +65,11 @@ def _nothing_packed(key: str) -> Callable[[ConvTask, str], Refusal | None]:
 
 
 def _interleaved(task: ConvTask, number: str) -> Refusal | None:
-    return _told(leaves_gaps(task))
+    return _refusal(leaves_gaps(task))
 
 
 def _shared_phases(task: ConvTask, number: str) -> Refusal | None:
-    return _told(shares_phases(task))
+    return _refusal(shares_phases(task))
 
 
 def _shared_phases_last(task: ConvTask, number: str) -> Refusal | None:
@@ -79,12 +79,12 @@ def _shared_phases_last(task: ConvTask, number: str) -> Refusal | None:
 
 
 def _window_rows(task: ConvTask, number: str) -> Refusal | None:
-    return None if rows_of(task) is not None else _told(NOT_SERVED)
+    return None if rows_of(task) is not None else _refusal(NOT_SERVED)
 
 
 def _whole_images(task: ConvTask, number: str) -> Refusal | None:
     if not is_served(task):
-        return _told(NO_IMAGES)
+        return _refusal(NO_IMAGES)
     rows = [str(row // task.dtype_of("filter").bytes) for row in ROW_BYTES]
     if number in rows:
         return None
@@ -114,7 +114,7 @@ def _merged_rows(task: ConvTask) -> Iterator[int]:
 
 
 def _halo(task: ConvTask, number: str) -> Refusal | None:
-    return _groups(task, "halo", number) or _told(refused(task, int(number)))
+    return _groups(task, "halo", number) or _refusal(refused(task, int(number)))
 
 
 def _halo_groups(task: ConvTask) -> Iterator[int]:
@@ -138,7 +138,7 @@ def _channel_bytes(task: ConvTask) -> tuple[int, int]:
     return min(sizes["c"], sizes["k"]) * size, max(sizes["c"], sizes["k"]) * size
 
 
-def _told(reason: str | None) -> Refusal | None:
+def _refusal(reason: str | None) -> Refusal | None:
     return None if reason is None else Refusal(f": {reason}")
 
 

@@ -26,13 +26,13 @@ def filters(plan: WindowPlan[Any], machine: GpuMachine) -> Reasons:
         yield f"{size} bytes of the filter lie together in memory, tensor maps want {VECTOR_BYTES}"
 
 
-def filters_together(plan: WindowPlan[Any], told: str, count: int) -> Reasons:
+def filters_together(plan: WindowPlan[Any], subject: str, count: int) -> Reasons:
     """Filters that lie together in memory are whole rows of shared memory, of a type that wgmma takes so.
 
-    told: how a reason begins, of `count` filters.
+    subject: how a reason begins, of `count` filters.
     """
     dtype = plan.context.dtype
     if plan.is_turned:
         yield f"filters lie together in memory, and wgmma takes {dtype.name} along channels only"
     elif plan.filter_major == "d" and count * dtype.bytes % SWIZZLES[-1]:
-        yield f"{told} not a multiple of {SWIZZLES[-1] // dtype.bytes}"
+        yield f"{subject} not a multiple of {SWIZZLES[-1] // dtype.bytes}"

@@ -139,24 +139,24 @@ def boxes(tuning: Boxed) -> Reasons:
         yield f"a box of {tuning.loaded} lines of {tuning.width} pixels is not one of {most}"
 
 
-def columns(count: int, dtype: DType, told: str = "") -> Reasons:
-    """So many columns are those of one instruction.  told: how a reason begins, where they are not all."""
+def columns(count: int, dtype: DType, subject: str = "") -> Reasons:
+    """So many columns are those of one instruction.  subject: how a reason begins, where they are not all."""
     legal = columns_of(dtype)
     if legal and count not in legal:  # where there are none, `matrix_unit` says why
         near = [c for c in legal if c < count][-1:] + [c for c in legal if c > count][:1]
         instead = " or ".join(map(str, near))
-        yield f"{told or f'n_per_block {count} is'} not wgmma's for {dtype.name}; {instead} would do"
+        yield f"{subject or f'n_per_block {count} is'} not wgmma's for {dtype.name}; {instead} would do"
 
 
-def whole_rows(told: str, count: int, dtype: DType) -> Reasons:
+def whole_rows(subject: str, count: int, dtype: DType) -> Reasons:
     """So many elements are whole rows of shared memory: of 32 or 64 bytes, or of a multiple of 128.
 
-    told: how a reason begins, such as `channels 24 are`.
+    subject: how a reason begins, such as `channels 24 are`.
     """
     size = count * dtype.bytes
     if size not in SWIZZLES and size % SWIZZLES[0]:
         sizes = listed(tuple(s // dtype.bytes for s in reversed(SWIZZLES)))
-        yield f"{told} not one of {sizes} or a multiple of the last"
+        yield f"{subject} not one of {sizes} or a multiple of the last"
 
 
 def registers(plan: Sized, machine: GpuMachine) -> Reasons:

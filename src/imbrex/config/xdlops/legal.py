@@ -40,19 +40,23 @@ def instruction(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     chip, dtype = machine.chip, plan.context.dtype
     fit = [i.name for i in mfma.served(dtype, chip)]
     try:
-        asked = mfma.named(plan.tuning.instruction)
+        requested = mfma.named(plan.tuning.instruction)
     except Diagnostic as error:
         yield f"{error.message}; {error.hint}" if error.hint else error.message
         return
-    if asked is None or not fit:
+    if requested is None or not fit:
         return
-    if not asked.fits(chip):
-        near = nearest(asked, chip)
+    if not requested.fits(chip):
+        near = nearest(requested, chip)
         instead = near.name if near is not None else _some(fit)
-        yield f"{chip} has no {asked.name}, which is of {listed(asked.chips)}; {instead} would do"
-    elif not mfma.takes(asked, dtype, chip):
-        pair = asked.a_type if asked.a_type == asked.b_type else f"{asked.a_type} by {asked.b_type}"
-        yield f"{asked.name} multiplies {pair}, the product is of {dtype.name}; {_some(fit)} would do"
+        yield f"{chip} has no {requested.name}, which is of {listed(requested.chips)}; {instead} would do"
+    elif not mfma.takes(requested, dtype, chip):
+        pair = (
+            requested.a_type
+            if requested.a_type == requested.b_type
+            else f"{requested.a_type} by {requested.b_type}"
+        )
+        yield f"{requested.name} multiplies {pair}, the product is of {dtype.name}; {_some(fit)} would do"
 
 
 def waves(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
@@ -84,10 +88,10 @@ def wave_tile(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
         (pack, lambda i: packs % k_parts(i.a).registers == 0, lambda i: [str(k_parts(i.a).registers)]),
         (step, lambda i: k % k_parts(i.a).groups == 0, lambda i: [str(k_parts(i.a).groups)]),
     )
-    for message, holds, asked in questions:
+    for message, holds, numbers_of in questions:
         kept = [i for i in fit if holds(i)]
         if not kept:
-            yield f"{message} {where}: {_some(sorted({a for i in fit for a in asked(i)}, key=_numbers))}"
+            yield f"{message} {where}: {_some(sorted({a for i in fit for a in numbers_of(i)}, key=_numbers))}"
             return
         fit = kept
     tall = _some(m for i in fit for m, _ in _tiles(i))

@@ -57,11 +57,11 @@ def named(name: str) -> Instruction | None:
 
 def candidates(name: str, dtype: DType, chip: str) -> list[Instruction]:
     """The instruction that a tuning names, or all that "auto" chooses among."""
-    asked = named(name)
-    if asked is None:
+    requested = named(name)
+    if requested is None:
         return eligible(dtype, chip)
-    is_served = asked.fits(chip) and takes(asked, dtype, chip)
-    return [in_packs(asked, dtype.pack) if is_served else asked]
+    is_served = requested.fits(chip) and takes(requested, dtype, chip)
+    return [in_packs(requested, dtype.pack) if is_served else requested]
 
 
 def tiles_with(found: Instruction, numbers: Numbers, is_scaled: bool = False) -> WaveTiles | None:
@@ -80,10 +80,10 @@ def tiles_with(found: Instruction, numbers: Numbers, is_scaled: bool = False) ->
 @lru_cache(maxsize=4096)
 def chosen(name: str, numbers: Numbers, dtype: DType, chip: str) -> WaveTiles | None:
     """The cut by the instruction that a tuning names, or by the fastest that fits; None without one."""
-    asked = named(name)
-    if asked is not None:
-        fits = asked.fits(chip) and takes(asked, dtype, chip)
-        return tiles_with(in_packs(asked, dtype.pack), numbers, dtype.is_microscaled) if fits else None
+    requested = named(name)
+    if requested is not None:
+        fits = requested.fits(chip) and takes(requested, dtype, chip)
+        return tiles_with(in_packs(requested, dtype.pack), numbers, dtype.is_microscaled) if fits else None
     fitting = [(i, t) for i in eligible(dtype, chip) if (t := tiles_with(i, numbers, dtype.is_microscaled))]
     if not fitting:
         return None

@@ -143,10 +143,10 @@ def _places(stmt: AxisOffsets) -> list[str]:
     values = ", ".join(c.index(g) for g in stmt.guards)
     name = f"scratch.{stmt.window.name}"
     axis = "row" if stmt.axis == "rows" else "lane"
-    told = f"// {name.removeprefix('scratch.')}: {axis} {stmt.var}"
+    comment = f"// {name.removeprefix('scratch.')}: {axis} {stmt.var}"
     if (even := _evenly(stmt)) is not None:
         at = f"{c.index(even[0])}, {even[1]}, int32_t({c.index(stmt.count)})"
-        return [told, f"{name}.set_{stmt.axis}_evenly({at});"]
+        return [comment, f"{name}.set_{stmt.axis}_evenly({at});"]
     if any(stmt.var in i.variables for i in (stmt.offset, *stmt.guards, *(x.index for x in stmt.lets))):
         head = [f"const int32_t {stmt.var} = int32_t(index);"]
         signature = "int64_t index"
@@ -154,7 +154,7 @@ def _places(stmt: AxisOffsets) -> list[str]:
         head, signature = [], "int64_t"
     body = [*head, *map(c.let, stmt.lets), f"return {{{c.index(stmt.offset)}, {{{values}}}}};"]
     return [
-        told,
+        comment,
         f"{name}.set_{stmt.axis}(",
         f"    [&]({signature}) -> imbrex::place<{guards}> {{",
         *c.indented(body, 3),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from imbrex.index.expr import lin
 from imbrex.index.rule import COUNT, Guard
 
-__all__ = ["are_of_count", "boolean", "method", "static", "told"]
+__all__ = ["are_of_count", "boolean", "method", "static", "static_or_method"]
 
 
 def static(result: str, name: str, parameters: str, value: str, *, is_constant: bool = False) -> str:
@@ -21,7 +21,7 @@ def method(result: str, name: str, parameters: str, value: str) -> str:
     return f"IMBREX_MEMBER {result} {name}({parameters}) const {{ return {value}; }}"
 
 
-def told(result: str, name: str, parameters: str, value: str, *, of_count: bool) -> str:
+def static_or_method(result: str, name: str, parameters: str, value: str, *, of_count: bool) -> str:
     """A function of its parameters, and of the run-time size where there is one."""
     return (method if of_count else static)(result, name, parameters, value)
 

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from imbrex.chip import WARPGROUPS
 from imbrex.emit import c
-from imbrex.emit.cuda.member import are_of_count, boolean, method, static, told
+from imbrex.emit.cuda.member import are_of_count, boolean, method, static, static_or_method
 from imbrex.index.atom import Param
 from imbrex.index.expr import Lin, lin, param, select, var
 from imbrex.index.map import Map
@@ -136,7 +136,7 @@ def _lanes(name: str, stage: Stage, consumers: int) -> list[str]:
         f"  static constexpr bool has_rows = {boolean(left is not None)};",
         f"  const {kind} *memory;",
         *(["  int32_t count;"] if is_open else []),
-        f"  {told('int64_t', 'bytes', '', c.index(size * tile.element_bytes), of_count=is_open)}",
+        f"  {static_or_method('int64_t', 'bytes', '', c.index(size * tile.element_bytes), of_count=is_open)}",
         f"  {method('int32_t', 'left', ELEMENT, left or '0')}",
         f"  {method('bool', 'exists', ELEMENT, c.guards(form.guards))}",
         f"  {method(f'const {kind} *', 'at', ELEMENT, f'memory + ({c.index(form.offset)})')}",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from imbrex.emit import c
-from imbrex.emit.cuda.member import static, told
+from imbrex.emit.cuda.member import static, static_or_method
 from imbrex.emit.cuda.sums import taken_steps
 from imbrex.index.expr import Lin, lin, select, var
 from imbrex.lower.parts import ClusterK, Dealt, LineWork, OneTile, Planned, Tiles
@@ -50,7 +50,7 @@ def _whole(tiles: Tiles, turns: int, steps: int | str) -> list[str]:
     count = (tiles.units_there + (clusters - 1) - slot) // clusters
     return [
         static("int32_t", "slot_of", "int32_t cluster", "cluster"),
-        told(
+        static_or_method(
             "int32_t",
             "works",
             "int32_t slot",

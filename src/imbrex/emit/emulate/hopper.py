@@ -82,12 +82,12 @@ def _entry(program: Program, facts: dict[str, LaunchFacts], early: Collection[st
     lines += [f"  {_launch(launch, facts, early, buffers)}," for launch in program.launches]
     first, count, refused, entered = "0", str(len(program.launches)), list[str](), ""
     if program.count is not None:  # buckets, of which a call has one
-        told, low, high = program.count.name, program.count.low, program.count.high
-        entered = f", int64_t {told}_"
-        refused = [f"if ({told}_ < {low} || {told}_ > {high}) return {NO_SUCH_SIZE};"]
-        lines.insert(0, f"{told} = int32_t({told}_);")
+        size, low, high = program.count.name, program.count.low, program.count.high
+        entered = f", int64_t {size}_"
+        refused = [f"if ({size}_ < {low} || {size}_ > {high}) return {NO_SUCH_SIZE};"]
+        lines.insert(0, f"{size} = int32_t({size}_);")
         ends = [kernel.when[1] for kernel in kernels[:-1] if kernel.when is not None]
-        first, count = " + ".join(f"({end} < {told})" for end in ends) or "0", "1"
+        first, count = " + ".join(f"({end} < {size})" for end in ends) or "0", "1"
     lines += ["};", f"const bool is_right = imbrex::hopper::run(launches + {first}, {count});"]
     return [
         "// Runs every launch; returns 0, or 2 where one did what it must not.",
@@ -115,8 +115,8 @@ def _form(tensor: tuple[TensorMap, int]) -> str:
     first = f"static_cast<char *>(given[{place}]) + {form.base * size}"
     is_walk, is_tf32 = (str(x).lower() for x in (isinstance(form, Walk), element.read_bits is not None))
     head = f"{first}, {size}, {len(form.sizes)}, {form.swizzle}, {is_walk}, {is_tf32}"
-    told = COUNT if form.each == 1 else f"{form.each} * {COUNT}"
-    sizes = [told if place == form.open else size for place, size in enumerate(form.sizes)]
+    open_size = COUNT if form.each == 1 else f"{form.each} * {COUNT}"
+    sizes = [open_size if place == form.open else size for place, size in enumerate(form.sizes)]
     extents = f"{_braced(sizes)}, {_braced((1, *form.strides))}"
     match form:
         case Box():

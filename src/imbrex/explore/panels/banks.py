@@ -34,7 +34,7 @@ MOST: Final = 6
 
 
 @dataclass(frozen=True)
-class Asked:
+class Access:
     """One access: byte offset of each lane, as hardware serves it.  stands_for: what a lane's place is, where
     no lane asks but the matrix unit.
     """
@@ -76,7 +76,7 @@ def banks(subject: Subject) -> Panel:
         return absent(
             "banks", TITLE, "a CPU's panels lie in its caches, which have no banks that lanes share"
         )
-    found = list(_asked(subject, machine))
+    found = list(_accesses(subject, machine))
     if not found:
         return absent("banks", TITLE, "no lane reads or writes shared memory")
     plain, plain_tiles = _without(subject, machine)
@@ -91,28 +91,28 @@ def banks(subject: Subject) -> Panel:
     return Panel("banks", TITLE, tuple(said), _drawn(found, tiles), table, variants, sampled=sampled)
 
 
-def _said(found: Sequence[Asked], when: str) -> str:
+def _said(found: Sequence[Access], when: str) -> str:
     extra = sum(one.extra for one in found)
     return f"{extra} extra cycles for conflicts {when}, in the {len(found)} accesses that are drawn."
 
 
-def _row(one: Asked) -> Row:
+def _row(one: Access) -> Row:
     cells = (one.title, str(one.bytes_per_lane), str(len(one.how.lanes)), str(one.extra))
     return Row(cells)
 
 
-def _asked(subject: Subject, machine: GpuMachine) -> Iterator[Asked]:
+def _accesses(subject: Subject, machine: GpuMachine) -> Iterator[Access]:
     if subject.pipeline is not None:
         yield from _of_tiles(subject.pipeline, machine, subject.sides, is_permuted=True)
     elif subject.kernel is not None:
         yield from _of_lanes(subject, machine)
 
 
-def _of_lanes(subject: Subject, machine: GpuMachine) -> Iterator[Asked]:
+def _of_lanes(subject: Subject, machine: GpuMachine) -> Iterator[Access]:
     """Each kind of access of the statements, at the place where it loses most."""
     kernel = subject.kernel
     assert kernel is not None
-    seen: dict[str, Asked] = {}
+    seen: dict[str, Access] = {}
     for one in moved(kernel):
         title = f"{one.way} of {_operand(one.ref.buffer.name, subject.sides)}"
         if one.ref.buffer.space != "lds" or one.is_direct or title in seen or len(seen) == MOST:
@@ -121,7 +121,7 @@ def _of_lanes(subject: Subject, machine: GpuMachine) -> Iterator[Asked]:
         how = machine.served(wide, one.way)
         rows = offsets(kernel, one, machine.wave_size)
         worst = int(np.argmax(cycles(rows, wide, how)))
-        seen[title] = Asked(title, rows[worst], wide, how)
+        seen[title] = Access(title, rows[worst], wide, how)
     yield from seen.values()
 
 
@@ -133,7 +133,7 @@ def _operand(buffer: str, sides: tuple[str, str]) -> str:
 
 def _of_tiles(
     pipeline: Pipeline, machine: GpuMachine, sides: tuple[str, str], *, is_permuted: bool
-) -> Iterator[Asked]:
+) -> Iterator[Access]:
     """Eight rows of sixteen bytes of each operand's tile, as the matrix unit reads it."""
     how = machine.served(CHUNK_BYTES, "read")
     for name, stage in zip(sides, (pipeline.a, pipeline.b), strict=True):
@@ -154,10 +154,10 @@ def _of_tiles(
             (f"{names[0]}:{r}", f"{names[1]}:{c % along}-{c % along + chunk - 1}")
             for r, c in zip(row.tolist(), column.tolist(), strict=True)
         )
-        yield Asked(title, np.asarray(element) * tile.element_bytes, CHUNK_BYTES, how, stands)
+        yield Access(title, np.asarray(element) * tile.element_bytes, CHUNK_BYTES, how, stands)
 
 
-def _without(subject: Subject, machine: GpuMachine) -> tuple[list[Asked], list[StoredTile]]:
+def _without(subject: Subject, machine: GpuMachine) -> tuple[list[Access], list[StoredTile]]:
     """The same accesses where tiles lie plainly, and the tiles; none where they do, or where no such kernel
     is legal.
     """
@@ -171,7 +171,7 @@ def _without(subject: Subject, machine: GpuMachine) -> tuple[list[Asked], list[S
     config = replace(subject.configuration, products=tuple(made))
     try:
         plain = Subject(replace(subject.settled, config=config))
-        return list(_asked(plain, machine)), stored_tiles(plain)
+        return list(_accesses(plain, machine)), stored_tiles(plain)
     except Diagnostic:
         return [], []
 
@@ -183,7 +183,7 @@ def _plain(product: TunedProduct) -> TunedProduct:
     )
 
 
-def _drawn(found: Sequence[Asked], tiles: Sequence[StoredTile]) -> str:
+def _drawn(found: Sequence[Access], tiles: Sequence[StoredTile]) -> str:
     parts: list[str] = []
     y, width = 8.0, 0.0
     for tile in tiles:
@@ -197,7 +197,7 @@ def _drawn(found: Sequence[Asked], tiles: Sequence[StoredTile]) -> str:
     return drawing(TITLE, parts, width, y)
 
 
-def _access(one: Asked, y: float) -> Iterator[str]:
+def _access(one: Access, y: float) -> Iterator[str]:
     """A row a phase, a column a bank; in a cell the first lane that asks for a word there."""
     lost = f"{one.extra} extra cycles" if one.extra else "no conflicts"
     yield label(8, y + 14, f"{one.title}, {one.bytes_per_lane} bytes a lane: {lost}", "head")
@@ -209,29 +209,29 @@ def _access(one: Asked, y: float) -> Iterator[str]:
         yield from _phase(one, phase, top)
 
 
-def _stretches(numbers: Sequence[int], asked: Sequence[list[int]]) -> Iterator[tuple[int, int]]:
+def _stretches(numbers: Sequence[int], lanes_of: Sequence[list[int]]) -> Iterator[tuple[int, int]]:
     """[start, end) of neighbouring banks that the same lanes ask."""
     start = 0
     for i in range(1, len(numbers) + 1):
-        if i == len(numbers) or numbers[i] != numbers[i - 1] + 1 or asked[i] != asked[start]:
+        if i == len(numbers) or numbers[i] != numbers[i - 1] + 1 or lanes_of[i] != lanes_of[start]:
             yield start, i
             start = i
 
 
-def _phase(one: Asked, phase: int, top: float) -> Iterator[str]:
+def _phase(one: Access, phase: int, top: float) -> Iterator[str]:
     """Stretches of banks that are asked by the same lanes."""
     found = sorted(one.words(phase).items())
-    asked = [sorted({n for lanes in words.values() for n in lanes}) for _, words in found]
-    for start, end in _stretches([bank for bank, _ in found], asked):
-        first, lanes, last = found[start][0], asked[start], found[end - 1][0]
+    lanes_of = [sorted({n for lanes in words.values() for n in lanes}) for _, words in found]
+    for start, end in _stretches([bank for bank, _ in found], lanes_of):
+        first, lanes, last = found[start][0], lanes_of[start], found[end - 1][0]
         words = [len(words) for _, words in found[start:end]]
         bad = " bad" if max(words) > 1 else ""
         names = f"bank {first}" if first == last else f"banks {first} to {last}"
         who = "lanes" if not one.stands_for else "places"
-        told = f"phase {phase}, {names}: {who} {', '.join(map(str, lanes))}"
-        told += f", {max(words)} words of one bank" if bad else ""
+        tooltip = f"phase {phase}, {names}: {who} {', '.join(map(str, lanes))}"
+        tooltip += f", {max(words)} words of one bank" if bad else ""
         x, wide = LEFT + first * CELL_W, (last - first + 1) * CELL_W
         kind = f"g{lanes[0] % 8}{bad}"
-        yield box(x, top, wide, CELL_H, kind, one.tokens(lanes), told)
+        yield box(x, top, wide, CELL_H, kind, one.tokens(lanes), tooltip)
         more = f"+{len(lanes) - 1}" if len(lanes) > 1 else ""
         yield label(x + wide / 2, top + 10, f"{lanes[0]}{more}", f"mid tiny{bad}")

@@ -19,7 +19,7 @@ TITLE: Final = "Configurations"
 WIDTH, HEIGHT, LEFT, TOP = 720.0, 280.0, 70.0, 40.0
 MOST: Final = 400
 """Candidates that are drawn, evenly apart behind the first."""
-TOLD: Final = 24
+LISTED: Final = 24
 
 
 def configurations(subject: Subject) -> Panel:
@@ -41,9 +41,9 @@ def configurations(subject: Subject) -> Panel:
     said.append(where)
     timed = {i for i, one in enumerate(ranked) if str(one.configuration) in measured}
     shown = sorted(timed.union(_shown(len(ranked))))
-    of_table = sorted(timed.union(shown[:TOLD]))
-    told = tuple(_row(i, ranked[i], ranked[0].cycles, measured, chosen) for i in of_table)
-    table = Table(("rank", "of the pick's cycles", "measured", "configuration"), told)
+    of_table = sorted(timed.union(shown[:LISTED]))
+    table_rows = tuple(_row(i, ranked[i], ranked[0].cycles, measured, chosen) for i in of_table)
+    table = Table(("rank", "of the pick's cycles", "measured", "configuration"), table_rows)
     svg = _drawn(ranked, shown, measured, chosen)
     sampled = None if len(shown) == len(ranked) else f"{len(shown)} of {len(ranked)} candidates are drawn"
     return Panel("configurations", TITLE, tuple(said), svg, table, sampled=sampled)
@@ -105,9 +105,9 @@ def _drawn(ranked: tuple[Candidate, ...], shown: list[int], measured: dict[str, 
         x = LEFT + 8 + place * (WIDTH - LEFT - 30) / max(1, len(known) - 1)
         size = 9 if text == chosen or text in measured else 6
         kind = f"g{colour % 8}" + (" sent" if text == chosen else " ink" if text in measured else "")
-        told = f"{one.cycles / first:.3f} of the pick: {text}"
+        tooltip = f"{one.cycles / first:.3f} of the pick: {text}"
         at = x - size / 2, y_of(one.cycles / first) - size / 2
-        parts.append(box(*at, size, size, kind, f"configuration:{i}", told, size // 2))
+        parts.append(box(*at, size, size, kind, f"configuration:{i}", tooltip, size // 2))
     for name, colour in kinds.items():
         x = LEFT + colour * 130
         parts.append(box(x, HEIGHT - 20, 12, 12, f"g{colour % 8}"))

@@ -28,14 +28,14 @@ def image(subject: Subject) -> Panel:
     ladders = subject.ladders
     point = _point(ladders["C"])
     parts: list[str] = []
-    told: list[tuple[object, ...]] = []
+    table_rows: list[tuple[object, ...]] = []
     x, height = MARGIN, 0.0
     for name, ladder in ladders.items():
         wide, high, drawn = _plane(name, ladder, x)
         parts += drawn
         marks, said = _met(ladder, point, x)
         parts += marks
-        told.append((name, str(ladder.array), said))
+        table_rows.append((name, str(ladder.array), said))
         x, height = x + wide + 2 * MARGIN, max(height, high)
     names = ", ".join(f"{n.removeprefix('gemm').lower()} {v}" for n, v in point.items())
     sentences = [
@@ -44,7 +44,9 @@ def image(subject: Subject) -> Panel:
     if any(" bad" in part for part in parts):
         sentences.append("A dashed mark lies outside of the image: a guard fails there, and zero is read.")
     svg = drawing(TITLE, parts, x, height + MARGIN)
-    return Panel("image", TITLE, tuple(sentences), svg, Table(("operand", "array", "meets"), rows(*told)))
+    return Panel(
+        "image", TITLE, tuple(sentences), svg, Table(("operand", "array", "meets"), rows(*table_rows))
+    )
 
 
 def _point(c: Ladder) -> dict[str, int]:
@@ -111,7 +113,7 @@ def _met(ladder: Ladder, point: Mapping[str, int], x: float) -> tuple[list[str],
 def _mark(ladder: Ladder, place: Sequence[int], exists: bool, x: float) -> str:
     (high, wide), axes = _scale(ladder), _axes(ladder)
     names = [ladder.map.lower[i].name for i in axes]
-    told = ", ".join(f"{n} {v}" for n, v in zip(names, place, strict=True))
+    tooltip = ", ".join(f"{n} {v}" for n, v in zip(names, place, strict=True))
     tokens = " ".join(f"{ladder.array}.{n}:{v}" for n, v in zip(names, place, strict=True)) if exists else ""
     kind = "g1" if exists else "none bad"
-    return box(x + place[1] * wide, TOP + place[0] * high, wide, high, kind, tokens, told)
+    return box(x + place[1] * wide, TOP + place[0] * high, wide, high, kind, tokens, tooltip)

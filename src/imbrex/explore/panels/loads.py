@@ -192,12 +192,12 @@ def _lanes(one: Wide, y: float) -> tuple[list[str], float]:
     first = int(one.places[one.exists].min()) // LINE_BYTES if one.exists.any() else 0
     for lane, (place, exists) in enumerate(zip(one.places.tolist(), one.exists.tolist(), strict=True)):
         kind = f"g{(place // LINE_BYTES - first) % 8}" if exists else "none bad"
-        told = (
+        tooltip = (
             f"lane {lane}: byte {place}, line {place // LINE_BYTES}"
             if exists
             else f"lane {lane}: a guard fails"
         )
-        parts.append(box(16 + lane * LANE, y + 22, LANE, 20, kind, f"lane:{lane}", told))
+        parts.append(box(16 + lane * LANE, y + 22, LANE, 20, kind, f"lane:{lane}", tooltip))
         if lane % 8 == 0:
             parts.append(label(16 + lane * LANE, y + 54, lane, "tiny soft"))
     return parts, 72

@@ -77,11 +77,11 @@ def _ladder(name: str, ladder: Ladder, x: float) -> tuple[float, float, list[str
     assert len(steps) == len(places) - 1
     for at in range(len(steps)):
         parts += _steps(ladder.map, at, places)
-    told = [f"address = {ladder.address}", *(f"where {guard}" for guard in ladder.guards)]
-    for at, text in enumerate(map(_cut, told)):
+    lines = [f"address = {ladder.address}", *(f"where {guard}" for guard in ladder.guards)]
+    for at, text in enumerate(map(_cut, lines)):
         parts.append(label(x, y - STEP + 18 + 16 * at, text, "code", f"map:{name}"))
         width = max(width, CHARACTER * len(text))
-    return width, y + 16 * len(told), parts
+    return width, y + 16 * len(lines), parts
 
 
 def _width(dims: Sequence[Dim]) -> float:
@@ -100,8 +100,8 @@ def _rung(
     parts: list[str] = []
     for place, (dim, value) in enumerate(zip(dims, ladder.values[at], strict=True)):
         wide = _box_width(dim)
-        told = f"{dim.name} = {value}, of {dim.size}"
-        parts.append(box(x, y, wide, RUNG, f"g{place % 8}", f"map:{name} rung:{at}", told, 4))
+        tooltip = f"{dim.name} = {value}, of {dim.size}"
+        parts.append(box(x, y, wide, RUNG, f"g{place % 8}", f"map:{name} rung:{at}", tooltip, 4))
         parts.append(label(x + wide / 2, y + 17, dim, "mid"))
         placed[dim.name] = (x + wide / 2, y)
         x += wide + GAP

@@ -45,14 +45,14 @@ def order(subject: Subject) -> Panel:
     title = f"{down} down, {across} across: the {called} of each"
     colour = cut.die if cut.xcds > 1 else cut.turn
 
-    def told(place: int) -> str:
+    def tooltip(place: int) -> str:
         die = f", die {cut.die(place)}" if cut.xcds > 1 else ""
         return f"{called} {place}, round {cut.turn(place)}{die}"
 
     kind, count = ("die", cut.xcds) if cut.xcds > 1 else ("round", 1 + cut.turn(prod(whole) - 1))
     signs = [f"{kind} {i}" for i in range(min(count, 8))] if count > 1 else []
     offers = tile_order.offers(tuned.tuning, product.context, product.machine)[:10]
-    drawn, width, height = grid_parts(title, places.tolist(), colour, (down, across), word, told, signs)
+    drawn, width, height = grid_parts(title, places.tolist(), colour, (down, across), word, tooltip, signs)
     said = [_said(cut, called)]
     if cut.cluster != (1, 1):
         said.append(f"A unit is a cluster of {cut.cluster[0]} x {cut.cluster[1]} tiles.")

@@ -20,11 +20,11 @@ def problem(subject: Subject) -> Panel:
         for o in of.operands
     ]
     made = [(f"product {n}", f"{p.sizes}, {p.context.dtype}") for n, p in enumerate(subject.products, 1)]
-    told = [f"{of.flops:,} operations on {of.bytes:,} bytes, {of.flops / of.bytes:,.1f} a byte."]
+    sentences = [f"{of.flops:,} operations on {of.bytes:,} bytes, {of.flops / of.bytes:,.1f} a byte."]
     follows = () if subject.product is None else subject.product.derived.items()
     facts = [(name.replace("_", " "), value) for name, value in follows]
     if len(subject.products) > 1:
-        told.append("The panels draw the product that has most to multiply.")
+        sentences.append("The panels draw the product that has most to multiply.")
     algorithm = ("algorithm", subject.configuration.algorithm)
     table = Table(("what", "is"), rows(*arrays, *made, algorithm, *facts))
-    return Panel("problem", "The problem", tuple(told), table=table)
+    return Panel("problem", "The problem", tuple(sentences), table=table)

@@ -81,16 +81,18 @@ def roofline(subject: Subject) -> Panel:
     if peak is None:
         return absent("roofline", TITLE, what)
     roofs, dots, hz = _roofs(subject), _dots(subject), _hz(subject)
-    told: list[tuple[object, ...]] = [("peak", f"{peak:,.0f} operations a cycle", what)]
-    told += [(f"roof of {roof.name}", f"{roof.bytes:,.0f} bytes a cycle", roof.source) for roof in roofs]
+    table_rows: list[tuple[object, ...]] = [("peak", f"{peak:,.0f} operations a cycle", what)]
+    table_rows += [
+        (f"roof of {roof.name}", f"{roof.bytes:,.0f} bytes a cycle", roof.source) for roof in roofs
+    ]
     said = [f"The peak is {peak:,.0f} operations a cycle{_speed(peak, hz)}: {what}."]
     if not any(roof.name == "memory" for roof in roofs):
         said.append(f"How fast memory of {subject.request.machine.name} is, no row of the machine says.")
     for dot in dots:
         said.append(f"{dot.name[:1].upper()}{dot.name[1:]}: {dot.says(peak, roofs, hz)}.")
         most = f"at most {dot.most(peak, roofs):,.0f} a cycle"
-        told.append((dot.name, f"{dot.intensity:,.2f} operations a byte", most))
-    table = Table(("what", "value", "source"), rows(*told))
+        table_rows.append((dot.name, f"{dot.intensity:,.2f} operations a byte", most))
+    table = Table(("what", "value", "source"), rows(*table_rows))
     return Panel("roofline", TITLE, tuple(said), _drawn(peak, roofs, dots, hz), table)
 
 
@@ -213,9 +215,9 @@ def _drawn(peak: float, roofs: Sequence[Roof], dots: Sequence[Dot], hz: float | 
     for i, dot in enumerate(dots):
         most = dot.most(peak, roofs)
         x, y = frame.at(dot.intensity, dot.reached or most)
-        told = f"{dot.name}: {dot.intensity:.1f} operations a byte, {dot.reached or most:,.0f} a cycle"
+        tooltip = f"{dot.name}: {dot.intensity:.1f} operations a byte, {dot.reached or most:,.0f} a cycle"
         parts.append(line(x, y, *frame.at(dot.intensity, most), "line"))
-        parts.append(box(x - 5, y - 5, 10, 10, f"g{i} sent", "", told, 5))
+        parts.append(box(x - 5, y - 5, 10, 10, f"g{i} sent", "", tooltip, 5))
         y = HEIGHT + 14 + 18 * i
         parts.append(box(LEFT + 8, y, 12, 12, f"g{i}"))
         parts.append(label(LEFT + 26, y + 10, f"{dot.name}: {dot.says(peak, roofs, hz)}"))

@@ -78,8 +78,8 @@ def segments(subject: Subject) -> Panel:
             "segments", TITLE, NO_PRODUCT if subject.product is None else "no plan of tiles is one map"
         )
     if prod(d.size for d in cut.order.lower) > MOST_OUTPUTS:
-        told = f"there are too many tiles to follow, more than {MOST_OUTPUTS:,}"
-        return absent("segments", TITLE, told)
+        reason = f"there are too many tiles to follow, more than {MOST_OUTPUTS:,}"
+        return absent("segments", TITLE, reason)
     plan = cut.plan or _turns(cut)
     shown = _chosen(plan)
     longest = max(1, plan.longest)
@@ -136,12 +136,12 @@ def _segment(
     count = segment.end - segment.first
     first, last = at * frames // longest, max(at, at + count - 1) * frames // longest
     x, wide = LEFT + at * scale, count * scale
-    told = ", ".join(
+    tooltip = ", ".join(
         f"{name} {value}"
         for name, value in zip(("workgroup", "tile", "steps", "then"), _row(plan, segment), strict=True)
     )
     kind = f"g{segment.output % 8}" + (" sent" if segment.sends else "")
-    parts = [box(x, y, wide, ROW - 3, kind, tokens, told, when=f"time:{first}-{last}")]
+    parts = [box(x, y, wide, ROW - 3, kind, tokens, tooltip, when=f"time:{first}-{last}")]
     if wide > 22:
         parts.append(label(x + wide / 2, y + 13, segment.output, "mid tiny"))
     if segment.sends:
@@ -203,9 +203,9 @@ def _frames(plan: Timed, count: int) -> tuple[str, ...]:
     for frame in range(count):
         first, last = -(-frame * longest // count), (frame + 1) * longest // count
         busy = sum(end > first for end in ends)
-        told = f"steps {first} to {max(first, last - 1)}: {busy} of {plan.workgroups} work"
+        sentence = f"steps {first} to {max(first, last - 1)}: {busy} of {plan.workgroups} work"
         if sent := sorted(senders[frame]):
             names = ", ".join(map(str, sent[:8])) + (" .." if len(sent) > 8 else "")
-            told += f"; {names} {'send their' if len(sent) > 1 else 'sends its'} sums"
-        said.append(told)
+            sentence += f"; {names} {'send their' if len(sent) > 1 else 'sends its'} sums"
+        said.append(sentence)
     return tuple(said)

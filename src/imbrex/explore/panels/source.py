@@ -40,7 +40,7 @@ def source(subject: Subject) -> Panel:
         "The problem becomes a kernel level by level; every level has a meaning, and gives the same numbers.",
         f"{len(bundle.files) - len(bundle.units)} device headers, written by hand, are not shown.",
     )
-    told = [
+    table_rows = [
         (
             one.name,
             len(one.lines),
@@ -48,7 +48,7 @@ def source(subject: Subject) -> Panel:
         )
         for one in listings
     ]
-    table = Table(("text", "lines", "of A", "of B", "of C"), rows(*told))
+    table = Table(("text", "lines", "of A", "of B", "of C"), rows(*table_rows))
     sampled = f"only the first {MOST} lines are shown of {', '.join(cut)}" if cut else None
     return Panel("source", TITLE, said, _drawn(listings), table, (), tuple(listings), sampled=sampled)
 
@@ -140,7 +140,7 @@ def _stripes(one: Listing, left: float, y: float, long: float, high: float) -> I
         if found != current or at == len(one.lines):
             if current and (at - start) * step > 0.4:
                 colour = "ABC".find(current) % 8
-                told = f"{one.name}, lines {start + 1} to {at}: of {current}"
+                tooltip = f"{one.name}, lines {start + 1} to {at}: of {current}"
                 yield box(
                     left + start * step,
                     y,
@@ -148,6 +148,6 @@ def _stripes(one: Listing, left: float, y: float, long: float, high: float) -> I
                     high,
                     f"g{colour}",
                     f"map:{current}",
-                    told,
+                    tooltip,
                 )
             start, current = at, found

@@ -14,28 +14,28 @@ class Fault(Exception):
     """A race, a place outside of a buffer, or an element that nobody has written."""
 
 
-def expect_inside(places: Array, exist: Array, size: int, does: str) -> None:
-    """Every place that exists is one of a buffer of so many elements."""
-    outside = exist & ((places < 0) | (places >= size))
+def expect_inside(offsets: Array, exist: Array, size: int, does: str) -> None:
+    """Every offset that exists is one of a buffer of so many elements."""
+    outside = exist & ((offsets < 0) | (offsets >= size))
     if np.any(outside):
-        raise Fault(f"{does} element {int(places[outside].flat[0])} of a buffer of {size}")
+        raise Fault(f"{does} element {int(offsets[outside].flat[0])} of a buffer of {size}")
 
 
 def expect_index(index: Any, sizes: tuple[int, ...]) -> None:
     """The leading coordinates that an index gives are coordinates of their dimensions."""
-    for place, (coordinate, size) in enumerate(zip(index, sizes, strict=False)):
+    for dimension, (coordinate, size) in enumerate(zip(index, sizes, strict=False)):
         low, high = int(np.min(coordinate)), int(np.max(coordinate))
         if low < 0 or high >= size:
             wrong = low if low < 0 else high
-            raise Fault(f"index {wrong} of dimension {place} lies outside of its size {size}")
+            raise Fault(f"index {wrong} of dimension {dimension} lies outside of its size {size}")
 
 
-def expect_single(places: Array, values: Array) -> None:
+def expect_single(offsets: Array, values: Array) -> None:
     """What is set at one element at a time is one value: of several only one would be kept."""
-    order = np.argsort(places, kind="stable")
-    places, values = places[order], np.ascontiguousarray(values[order])
+    order = np.argsort(offsets, kind="stable")
+    offsets, values = offsets[order], np.ascontiguousarray(values[order])
     raw = values.view(np.uint8).reshape(len(values), values.itemsize)
-    clash = (places[1:] == places[:-1]) & (raw[1:] != raw[:-1]).any(axis=1)
+    clash = (offsets[1:] == offsets[:-1]) & (raw[1:] != raw[:-1]).any(axis=1)
     if clash.any():
-        where = int(places[1:][clash][0])
+        where = int(offsets[1:][clash][0])
         raise Fault(f"sets element {where} of an array to several values at once, of which one is kept")

@@ -219,12 +219,12 @@ class KernelFunctions(InterpreterFunctions):
             self.starts[op] = op.source_start, op.dest_start
         source_start, dest_start = self.starts[op]
         values, written = source.copied(source_index, source_start, _plain(source, source_index, box))
-        place = dest_index, dest_start, _plain(dest, dest_index, box)
+        target = dest_index, dest_start, _plain(dest, dest_index, box)
         if op.alpha is not None or op.beta is not None:
             reads = op.beta is not None and op.beta.data != 0
-            values = scaled(values, dest.load(*place) if reads else values, op.alpha, op.beta)
+            values = scaled(values, dest.load(*target) if reads else values, op.alpha, op.beta)
         adds = op.store_method is not None and op.store_method.data == "atomic_add"
-        dest.store(values, *place, add=adds, written=written)
+        dest.store(values, *target, add=adds, written=written)
         return ()
 
     @impl(ThreadwiseGemmOp)

@@ -170,11 +170,11 @@ class View:
         return _Run(offset, end, self.dtype.bytes, lead + box)
 
     def _store_run(self, run: _Run, values: Array, add: bool, written: Array | np.bool_) -> None:
-        place = self.data[..., run.start : run.stop]
-        new = np.broadcast_to(values, run.shape).reshape(place.shape).astype(self.data.dtype)
-        place[...] = place + new if add else new
+        region = self.data[..., run.start : run.stop]
+        new = np.broadcast_to(values, run.shape).reshape(region.shape).astype(self.data.dtype)
+        region[...] = region + new if add else new
         if self.known is not None:
-            marks = np.broadcast_to(written, run.shape).reshape(place.shape)
+            marks = np.broadcast_to(written, run.shape).reshape(region.shape)
             for byte in range(run.bytes):
                 self.known[..., run.start * run.bytes + byte : run.stop * run.bytes : run.bytes] = marks
 
@@ -193,9 +193,9 @@ class View:
         self, index: Sequence[Coordinate], offset: int, shape: Sequence[int] | None, does: str
     ) -> Places:
         """Where the elements lie, work items first."""
-        asked = tuple(i.tobytes() if isinstance(i, np.ndarray) else i for i in index)
+        coordinates = tuple(i.tobytes() if isinstance(i, np.ndarray) else i for i in index)
         taken = None if shape is None else tuple(shape)
-        key = (self.map, self.shape, self.items, asked, offset, taken, self.data.shape[-1], does)
+        key = (self.map, self.shape, self.items, coordinates, offset, taken, self.data.shape[-1], does)
         if key not in _PLACES:
             if len(_PLACES) == MOST_PLACES:
                 _PLACES.clear()

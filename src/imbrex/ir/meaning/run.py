@@ -48,18 +48,18 @@ def execute(module: ModuleOp, arguments: Sequence[Array], function: str | None =
     found = function_of(module, function)
     name, types = found.sym_name.data, [element_of(arg) for arg in found.args]
     views = [View.of(a, dtype_of(t)) for a, t in zip(arguments, types, strict=True)]
-    place = _Running(module)
-    interpreter = Interpreter(module, listeners=(place,))
+    running = _Running(module)
+    interpreter = Interpreter(module, listeners=(running,))
     for implemented in FUNCTIONS:
         interpreter.register_implementations(implemented())
     try:
         interpreter.call_op(name, tuple(views))
     except Fault as fault:
-        raise InvalidOp(place.op, str(fault)) from None
+        raise InvalidOp(running.op, str(fault)) from None
     except InterpretationError as error:
-        raise InvalidOp(place.op, f"cannot be executed: {better(str(error))}") from None
+        raise InvalidOp(running.op, f"cannot be executed: {better(str(error))}") from None
     except FAULTS as error:
-        raise PassFault(place.op, error) from error
+        raise PassFault(running.op, error) from error
 
 
 def function_of(module: ModuleOp, name: str | None = None) -> FuncOp:

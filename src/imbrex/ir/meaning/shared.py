@@ -15,13 +15,13 @@ from imbrex.ir.ops.schedule import BoundOp, GroupOp, SegmentOp, TileOp
 from imbrex.view.work import pairs
 from imbrex.view.work.segment import Quantity, SegmentWalk
 
-PLACE = "place"
+POSITION = "position"
 
 
-def number(op: SegmentOp, workgroup: int, place: int) -> int:
+def number(op: SegmentOp, workgroup: int, position: int) -> int:
     """What the plan says."""
     walk = op.walk_
-    return int(_index(walk, op.quantity_).eval({"workgroup": workgroup, PLACE: place}))
+    return int(_index(walk, op.quantity_).eval({"workgroup": workgroup, POSITION: position}))
 
 
 def group(op: GroupOp, given: View) -> int:
@@ -30,9 +30,9 @@ def group(op: GroupOp, given: View) -> int:
     return min(found if found > 0 else op.usual.data, op.most.data)
 
 
-def tile(op: TileOp, place: int, rows: int | None = None) -> int:
-    """The output tile at a place."""
-    ((found,), _) = op.map_(rows).evaluate([place])
+def tile(op: TileOp, position: int, rows: int | None = None) -> int:
+    """The output tile at a position."""
+    ((found,), _) = op.map_(rows).evaluate([position])
     return int(found)
 
 
@@ -52,5 +52,5 @@ def lowered(flags: View, index: list[Any]) -> None:
 
 @lru_cache(maxsize=256)
 def _index(walk: SegmentWalk, quantity: Quantity) -> Lin:
-    places = max(walk.size("output"), walk.size("segments"))
-    return walk.index(quantity, var("workgroup", walk.plan.workgroups), var(PLACE, places))
+    positions = max(walk.size("output"), walk.size("segments"))
+    return walk.index(quantity, var("workgroup", walk.plan.workgroups), var(POSITION, positions))

@@ -17,8 +17,8 @@ from imbrex.view.work.streamk import Plan, Segment
 
 @dataclass(frozen=True)
 class Workgroup:
-    """One workgroup at its operation.  Partial sums lie in the places of slots: the last cluster that
-    hardware starts has the first.
+    """One workgroup at its operation.  Partial sums lie in slots: the last cluster that hardware starts has
+    the first.
     """
 
     op: WarpgroupGemmOp
@@ -38,21 +38,21 @@ class Workgroup:
             sums = self._sums(part)
             if part.sends:
                 assert self.partials is not None and self.flags is not None
-                place = self._place(part.workgroup)
-                self.partials.store(sums.reshape(-1), [place])
-                self.flags.store(np.ones((), np.int32), [place])
+                slot = self._slot(part.workgroup)
+                self.partials.store(sums.reshape(-1), [slot])
+                self.flags.store(np.ones((), np.int32), [slot])
             else:
                 self._store(part.output, sums + self._received(part.output, sums.shape))
 
     def _run_part(self, plan: Plan) -> None:
         """The workgroup's columns of a tile, of which it adds up what all parts of K come to, two by two."""
-        unit, place = divmod(self.number // self._size, plan.parts)
+        unit, rank = divmod(self.number // self._size, plan.parts)
         slots = range(unit * plan.parts, (unit + 1) * plan.parts)
         sums = [self._sums(part) for slot in slots for part in plan.segments(slot)]
         while len(sums) > 1:
             sums = [a + b for a, b in zip(sums[::2], sums[1::2], strict=True)]
         columns = sums[0].shape[1] // plan.parts
-        self._store(unit, sums[0][:, place * columns : (place + 1) * columns], place * columns)
+        self._store(unit, sums[0][:, rank * columns : (rank + 1) * columns], rank * columns)
 
     @property
     def _size(self) -> int:
@@ -60,8 +60,8 @@ class Workgroup:
         rows, columns = self.op.cluster_
         return rows * columns
 
-    def _place(self, slot: int) -> int:
-        return slot * self._size + self.number % self._size
+    def _slot(self, cluster: int) -> int:
+        return cluster * self._size + self.number % self._size
 
     def _segments(self) -> list[Segment]:
         op, cluster = self.op, self.number // self._size
@@ -86,9 +86,9 @@ class Workgroup:
         plan = self.op.sharing
         for part in plan.shared.get(unit, ()) if plan is not None else ():
             assert self.partials is not None and self.flags is not None
-            place = self._place(part.workgroup)
-            lowered(self.flags, [place])
-            total = total + self.partials.load([place]).reshape(shape)
+            slot = self._slot(part.workgroup)
+            lowered(self.flags, [slot])
+            total = total + self.partials.load([slot]).reshape(shape)
         return total
 
     def _store(self, unit: int, sums: Array, first: int = 0) -> None:
@@ -99,15 +99,15 @@ class Workgroup:
         column = columns.start * op.phase_count + first
         sums = sums[: max(0, m - rows.start), : max(0, n - column)]
         grid = np.indices(sums.shape).reshape(2, -1)
-        place = [grid[0] + rows.start, grid[1] + column]
+        index = [grid[0] + rows.start, grid[1] + column]
         if len(self.c.shape) == 3:
-            place.insert(0, np.full(grid.shape[1], batch))
+            index.insert(0, np.full(grid.shape[1], batch))
         if not sums.size:
             return
         values = sums.reshape(-1)
-        old = self.c.load(place) if op.beta is not None else values
+        old = self.c.load(index) if op.beta is not None else values
         adds = op.store_method is not None and op.store_method.data == "atomic_add"
-        self.c.store(scaled(values, old, op.alpha, op.beta), place, add=adds)
+        self.c.store(scaled(values, old, op.alpha, op.beta), index, add=adds)
 
     def _tile(self, unit: int) -> tuple[int, slice, slice]:
         """Batch, rows and columns of the workgroup's tile of a unit."""

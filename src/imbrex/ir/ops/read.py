@@ -75,8 +75,8 @@ def read_operands(reader: Reader, op: type[IRDLOperation]) -> dict[str, list[Unr
 def _count(slots: Sequence[Slot]) -> str:
     one_each = [s for s in slots if not s.takes_the_rest]
     names = ", ".join(f"[{s.name}]" if s.is_optional else s.name for s in one_each)
-    told = f"{len(one_each)} operands ({names})" if one_each else "no operands"
-    return " ".join([told, *(f"and any number of {s.name}" for s in slots if s.takes_the_rest)])
+    fixed = f"{len(one_each)} operands ({names})" if one_each else "no operands"
+    return " ".join([fixed, *(f"and any number of {s.name}" for s in slots if s.takes_the_rest)])
 
 
 def read_types(parser: Parser, op: type[IRDLOperation], written: Written) -> None:

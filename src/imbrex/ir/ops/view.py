@@ -209,8 +209,8 @@ class TransformOp(MiopenOp):
         """An unfold is of dims that are one stride in memory."""
         for at, entry in enumerate(self.layout.data):
             if entry.kind == "unfold" and not self.is_one_stride(entry):
-                told = ", ".join(entry.source_names)
-                message = f"{told} are not next to one another in memory; write 'merge'"
+                names = ", ".join(entry.source_names)
+                message = f"{names} are not next to one another in memory; write 'merge'"
                 raise InvalidField(message, "layout", at, "transformation")
 
     def is_one_stride(self, entry: Entry) -> bool:

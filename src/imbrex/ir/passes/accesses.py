@@ -46,8 +46,8 @@ def _expect_write(op: GridwiseGemmExOp, plan: ItemsBlock) -> None:
     key = "matrix_c_source_dest_vector_read_write_dim"
     dim, width = plan.matrix_c_source_dest_vector_read_write_dim, plan.matrix_c_dest_data_per_write
     if dim not in C_DIMS:
-        told = " or ".join(f"{d} ({n})" for d, n in C_DIMS.items())
-        raise InvalidOp(op, f"vectors of C lie along {told} here, not {dim}", key)
+        allowed = " or ".join(f"{d} ({n})" for d, n in C_DIMS.items())
+        raise InvalidOp(op, f"vectors of C lie along {allowed} here, not {dim}", key)
     if width == 1 or op.adds_atomically:
         return
     seen, name = named_map(op.c, ("gemmG", "gemmM", "gemmN")), f"gemm{C_DIMS[dim].upper()}"

@@ -43,7 +43,7 @@ from imbrex.view.conv.phase_tiles import PhaseTile, phase_tiles
 from imbrex.view.gemm import product
 from imbrex.view.gemm.product import GemmView
 
-ASKED: Final = {row.name: row.taken_by for row in ALGORITHMS if row.stated == "key"}
+KEYS: Final = {row.name: row.taken_by for row in ALGORITHMS if row.stated == "key"}
 """Keys that ask for a pass, which takes them away."""
 
 
@@ -65,7 +65,7 @@ class ConvToGemm(ModulePass):
         rewrite_each([o for o in op.walk() if isinstance(o, ConvOp | GemmOp)], self._rewrite)
 
     def _rewrite(self, problem: ConvOp | GemmOp, run: Run) -> None:
-        for key, name in ASKED.items():
+        for key, name in KEYS.items():
             if name != self.name and problem.properties.get(key, Bool(False)) != Bool(False):
                 raise InvalidOp(problem, f"this asks for the pass '{name}'; run it before", key)
         if isinstance(problem, GemmOp):

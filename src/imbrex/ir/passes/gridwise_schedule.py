@@ -5,7 +5,7 @@ of the plan, and what it does at a segment depends on whether others work at the
 
     for each segment of the section:
         sum over the steps [first, end) of K
-        if somebody else owns the tile:   sums -> own place in the workspace; raise the own flag
+        if somebody else owns the tile:   sums -> own slot in the workspace; raise the own flag
         for each workgroup after this one that has a part of the tile, if this one owns it:
             wait for its flag, and lower it; add its sums
         if this one owns the tile:        store, with alpha, beta and all that belongs to a result
@@ -13,8 +13,8 @@ of the plan, and what it does at a segment depends on whether others work at the
 Partial sums are added in the order of k, so that a result does not depend on timing.  Each launch leaves the
 flags as it found them, all zero.
 
-The order of tiles (`view.work.workgroup`) stands between a tile's place and its number.  A plan counts
-places, so that whoever is waited for has started earlier whatever the order is: it moves tiles, not
+The order of tiles (`view.work.workgroup`) stands between a tile's position and its number.  A plan counts
+positions, so that whoever is waited for has started earlier whatever the order is: it moves tiles, not
 workgroups.
 """
 
@@ -50,9 +50,7 @@ from imbrex.view.work.workgroup import RasterOrder
 class Part:
     """A workgroup's part of one output tile.  walk: None where it is all steps of K, known beforehand.
 
-    slot: the place of the workgroup's partial sums.  output: the tile's number; place: of the tile in the
-    plan.
-
+    slot: of the workgroup's partial sums.  output: the tile's number; position: of the tile in the plan.
     is_alone: is it the only part that the workgroup computes?
     """
 
@@ -92,7 +90,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Slots:
-    """Where partial sums and flags lie: `sums[place, *index]` is the whole of a work item's."""
+    """Where partial sums and flags lie: `sums[position, *index]` is the whole of a work item's."""
 
     sums: SSAValue
     flags: SSAValue
@@ -171,9 +169,9 @@ class Scheduled:
         into: Run,
         segment: SSAValue,
     ) -> None:
-        place = _number(walk, into, "output", slot, segment)
-        output, own = self._tile(into, place, group), None if walk.is_whole else walk
-        body(into, Part(slot, output, self.grid.k_steps, place, own, is_alone=False))
+        position = _number(walk, into, "output", slot, segment)
+        output, own = self._tile(into, position, group), None if walk.is_whole else walk
+        body(into, Part(slot, output, self.grid.k_steps, position, own, is_alone=False))
 
     def _group(self, into: Run) -> SSAValue | None:
         """The number that memory gives; None where the order has its own."""
@@ -186,16 +184,18 @@ class Scheduled:
         op.result.name_hint = "rows"
         return into.add(op).result
 
-    def _tile(self, into: Run, place: SSAValue, group: SSAValue | None) -> SSAValue:
-        """The tile at a place; in the order of their numbers it is the place."""
+    def _tile(self, into: Run, position: SSAValue, group: SSAValue | None) -> SSAValue:
+        """The tile at a position; in the order of their numbers it is the position."""
         if self.order.is_plain:
-            return place
+            return position
         grid, order = self.grid, self.order
         ways = order.xcds if self.plan is None or order.xcds == 1 else self.plan.ways(order.xcds)
         sizes = {"batches": grid.g, "m_tiles": grid.m_blocks, "n_tiles": grid.n_blocks}
         given = properties({**sizes, "group": order.group, "along": order.along, "ways": ways})
         op = TileOp.build(
-            operands=[place, [] if group is None else [group]], result_types=[IndexType()], properties=given
+            operands=[position, [] if group is None else [group]],
+            result_types=[IndexType()],
+            properties=given,
         )
         op.result.name_hint = "tile"
         return into.add(op).result
@@ -278,7 +278,7 @@ def _copy(
 
 
 def _number(
-    walk: SegmentWalk, into: Run, quantity: Quantity, workgroup: SSAValue, place: SSAValue
+    walk: SegmentWalk, into: Run, quantity: Quantity, workgroup: SSAValue, position: SSAValue
 ) -> SSAValue:
     plan = walk.plan
     given = properties(
@@ -291,7 +291,7 @@ def _number(
             "section": walk.number,
         }
     )
-    op = SegmentOp.build(operands=[workgroup, place], result_types=[IndexType()], properties=given)
+    op = SegmentOp.build(operands=[workgroup, position], result_types=[IndexType()], properties=given)
     op.result.name_hint = HINTS.get(quantity, quantity)
     return into.add(op).result
 

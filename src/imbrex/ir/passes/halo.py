@@ -78,5 +78,5 @@ def expect_diagonal(op: GridwiseGemmOp, chosen: WindowTuning) -> None:
     """Is the filter zero between the tuning's blocks?"""
     blocks = 1 if op.diagonal is None else op.diagonal.data
     if blocks % chosen.diagonal:
-        told = f"{chosen.diagonal} blocks of its diagonal are not all there is of the filter"
-        raise InvalidOp(op, f"{told}, {blocks} are")
+        subject = f"{chosen.diagonal} blocks of its diagonal are not all there is of the filter"
+        raise InvalidOp(op, f"{subject}, {blocks} are")

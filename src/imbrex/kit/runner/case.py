@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .compare import verdict
-from .draw import Array, Told, drawn, storage
+from .draw import Array, JsonObject, drawn, storage
 from .hip import Hip
 
 __all__ = ["ran"]
@@ -30,11 +30,11 @@ ROUNDS, ROUND_S, MOST_CALLS = 7, 0.03, 400
 class Memory:
     """An array as it lies on the GPU."""
 
-    def __init__(self, hip: Hip, told: Told, element: Told) -> None:
-        self.hip, self.told, self.element = hip, told, element
+    def __init__(self, hip: Hip, entry: JsonObject, element: JsonObject) -> None:
+        self.hip, self.entry, self.element = hip, entry, element
         size = element["bytes"]
         self.edge = MARGIN // size // ALIGNED * ALIGNED
-        shape, self.strides = tuple(told["shape"]), told["strides"]
+        shape, self.strides = tuple(entry["shape"]), entry["strides"]
         steps = self.strides or [int(np.prod(shape[i + 1 :], dtype=np.int64)) for i in range(len(shape))]
         self.shape, self.steps = shape, tuple(step * size for step in steps)
         self.reach = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
@@ -42,7 +42,7 @@ class Memory:
         self.start = hip.allocate(self.row.nbytes)
         self.address = self.start + self.edge * size
 
-    def put(self, draws: Told | None) -> None:
+    def put(self, draws: JsonObject | None) -> None:
         """Draws the array, or leaves it unwritten."""
         poison = self.element["poison"]
         self.row[:] = np.frombuffer(poison.to_bytes(self.row.itemsize, "little"), self.row.dtype)
@@ -60,7 +60,7 @@ class Memory:
         self.hip.get(found, self.start)
         codes = self.view(found).copy()
         before = self.row
-        if self.told["written"]:
+        if self.entry["written"]:
             self.view(found)[...] = self.view(before)
         differ = np.flatnonzero(
             (found.view("u1") != before.view("u1")).reshape(-1, found.itemsize).any(axis=1)
@@ -68,29 +68,29 @@ class Memory:
         if not differ.size:
             return codes, None
         at = int(differ[0]) - self.edge
-        name = self.told["name"]
+        name = self.entry["name"]
         if 0 <= at < self.reach:
-            where = "between the rows of the result" if self.told["written"] else f"into its input '{name}'"
+            where = "between the rows of the result" if self.entry["written"] else f"into its input '{name}'"
         else:
             end = -at if at < 0 else at - self.reach + 1
             where = f"{end} elements {'before the start' if at < 0 else 'beyond the end'} of '{name}'"
         return codes, f"it writes {where} ({differ.size} elements)"
 
 
-def ran(hip: Hip, folder: Path, kit: Told, case: Told, *, is_timed: bool) -> dict[str, Any]:
+def ran(hip: Hip, folder: Path, kit: JsonObject, case: JsonObject, *, is_timed: bool) -> dict[str, Any]:
     """What came of it: is_right, passes, and time_s where it was timed."""
     module = hip.module((folder / case["file"]).read_bytes())
     made: list[int] = []
     try:
-        arrays = [Memory(hip, told, kit["types"][told["type"]]) for told in case["arrays"]]
+        arrays = [Memory(hip, operand, kit["types"][operand["type"]]) for operand in case["arrays"]]
         made += [array.start for array in arrays]
         scratch: list[int] = []
-        for told in case["workspace"]:
-            scratch.append(hip.allocate(told["bytes"]))
+        for scratch_array in case["workspace"]:
+            scratch.append(hip.allocate(scratch_array["bytes"]))
             made.append(scratch[-1])
-            hip.fill(scratch[-1], 0 if told["zeroed"] else 0xFF, told["bytes"])
+            hip.fill(scratch[-1], 0 if scratch_array["zeroed"] else 0xFF, scratch_array["bytes"])
         queue = _Queue(hip, module, case["steps"], arrays, scratch)
-        passes = [_pass(hip, queue, arrays, told) for told in case["passes"]]
+        passes = [_pass(hip, queue, arrays, values_pass) for values_pass in case["passes"]]
         found: dict[str, Any] = {"is_right": all(one["is_right"] for one in passes), "passes": passes}
         if is_timed and case["is_timed"] and found["is_right"]:
             found["time_s"] = _time(hip, queue)
@@ -105,7 +105,12 @@ class _Queue:
     """A call: all launches of a kernel, in order, which it does not wait for."""
 
     def __init__(
-        self, hip: Hip, module: int, steps: Sequence[Told], arrays: Sequence[Memory], scratch: Sequence[int]
+        self,
+        hip: Hip,
+        module: int,
+        steps: Sequence[JsonObject],
+        arrays: Sequence[Memory],
+        scratch: Sequence[int],
     ) -> None:
         self.hip, self.steps, self.arrays = hip, steps, arrays
         self.addresses = [*(array.address for array in arrays), *scratch]
@@ -125,10 +130,10 @@ class _Queue:
             self.hip.launch(function, step["grid_size"], step["block_size"], 0, pointers)
 
 
-def _pass(hip: Hip, queue: _Queue, arrays: Sequence[Memory], told: Told) -> dict[str, Any]:
+def _pass(hip: Hip, queue: _Queue, arrays: Sequence[Memory], one: JsonObject) -> dict[str, Any]:
     """All operands of a kind, one call."""
     for array in arrays:
-        array.put(told["draws"].get(array.told["name"]))
+        array.put(one["draws"].get(array.entry["name"]))
     queue()
     hip.wait()
     said: list[str] = []
@@ -137,12 +142,12 @@ def _pass(hip: Hip, queue: _Queue, arrays: Sequence[Memory], told: Told) -> dict
         codes, fault = array.got()
         if fault is not None:
             is_right, said = False, [*said, fault]
-        if array.told["written"]:
-            want = told["wants"][array.told["name"]]
-            found = verdict(codes, want, array.element, array.told["layout"])
+        if array.entry["written"]:
+            want = one["wants"][array.entry["name"]]
+            found = verdict(codes, want, array.element, array.entry["layout"])
             is_right &= found["is_right"]
             said.append(found["told"])
-    return {"values": told["values"], "is_right": is_right, "told": "; ".join(said)}
+    return {"values": one["values"], "is_right": is_right, "told": "; ".join(said)}
 
 
 def _time(hip: Hip, queue: _Queue) -> dict[str, Any]:

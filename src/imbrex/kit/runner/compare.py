@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .draw import Array, Told, places, values_of
+from .draw import Array, JsonObject, places, values_of
 
 __all__ = ["checksums", "numbers_of", "packed", "verdict"]
 
@@ -28,7 +28,7 @@ def numbers_of(text: str, dtype: str) -> Array:
     return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype)
 
 
-def checksums(codes: Array, run: int, element: Told) -> Array:
+def checksums(codes: Array, run: int, element: JsonObject) -> Array:
     """One of each run of so many elements, in the order of memory; zero and -0 are the same."""
     own, minus = codes.reshape(-1), element["minus_zero"]
     if minus is not None:
@@ -36,7 +36,7 @@ def checksums(codes: Array, run: int, element: Told) -> Array:
     return np.array([zlib.crc32(own[at : at + run].tobytes()) for at in range(0, own.size, run)], "<u4")
 
 
-def verdict(codes: Array, want: Told, element: Told, names: Sequence[str]) -> dict[str, Any]:
+def verdict(codes: Array, want: JsonObject, element: JsonObject, names: Sequence[str]) -> dict[str, Any]:
     """What is to be said of a result: is_right, told.  names: of its dimensions."""
     row = codes.reshape(-1)
     at = places(want["seed"], row.size, want["count"])
@@ -48,24 +48,30 @@ def verdict(codes: Array, want: Told, element: Told, names: Sequence[str]) -> di
             return {"is_right": True, "told": f"{row.size} elements, all equal"}
         first = int(np.argmax(differ)) * run
         ends = [_place(i, codes.shape, names) for i in (first, min(first + run, row.size) - 1)]
-        told = f"{int(differ.sum())} of {differ.size} runs of {run} elements differ, the first from "
-        told += " to ".join(ends)
+        message = f"{int(differ.sum())} of {differ.size} runs of {run} elements differ, the first from "
+        message += " to ".join(ends)
         bound = np.zeros(at.size)
-        return {"is_right": False, "told": told + _first(row, at, target, bound, element, codes.shape, names)}
+        return {
+            "is_right": False,
+            "told": message + _first(row, at, target, bound, element, codes.shape, names),
+        }
     bound = numbers_of(want["bound"], "<f4").astype(np.float64)
     right = _within(row[at], target, bound, element)
     is_certain = element["kind"] != "int" or element["bytes"] > 1
     unwritten = int(np.count_nonzero(row == element["poison"])) if is_certain else 0
     if unwritten or not right.all():
-        told = f"{int((~right).sum())} of {at.size} elements that were looked at are wrong, "
-        told += f"{unwritten} of {row.size} never written"
-        return {"is_right": False, "told": told + _first(row, at, target, bound, element, codes.shape, names)}
+        message = f"{int((~right).sum())} of {at.size} elements that were looked at are wrong, "
+        message += f"{unwritten} of {row.size} never written"
+        return {
+            "is_right": False,
+            "told": message + _first(row, at, target, bound, element, codes.shape, names),
+        }
     most = _largest(row[at], target, bound, element)
-    told = f"{at.size} of {row.size} elements looked at, largest error {most:.2g} of its bound"
-    return {"is_right": True, "told": told}
+    message = f"{at.size} of {row.size} elements looked at, largest error {most:.2g} of its bound"
+    return {"is_right": True, "told": message}
 
 
-def _within(codes: Array, target: Array, bound: Array, element: Told) -> Array:
+def _within(codes: Array, target: Array, bound: Array, element: JsonObject) -> Array:
     value = values_of(codes, element).astype(np.float64)
     with np.errstate(invalid="ignore"):
         same = (value == target) | (np.isnan(value) & np.isnan(target))
@@ -75,7 +81,7 @@ def _within(codes: Array, target: Array, bound: Array, element: Told) -> Array:
     return found
 
 
-def _largest(codes: Array, target: Array, bound: Array, element: Told) -> float:
+def _largest(codes: Array, target: Array, bound: Array, element: JsonObject) -> float:
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.abs(values_of(codes, element).astype(np.float64) - target)
         ratio = np.where((error == 0) | ~np.isfinite(error), 0.0, error / bound)
@@ -87,7 +93,7 @@ def _first(
     at: Array,
     target: Array,
     bound: Array,
-    element: Told,
+    element: JsonObject,
     shape: Sequence[int],
     names: Sequence[str],
 ) -> str:

@@ -153,12 +153,12 @@ class Hip:
     def _expect(self, error: int, name: str) -> None:
         if not error:
             return
-        told = f"{name} failed: {error}"
+        message = f"{name} failed: {error}"
         text = self._known("hipGetErrorString")
         if text is not None:
             text.argtypes, text.restype = [c_int], c_char_p
-            told += f" ({(text(error) or b'').decode(errors='replace')})"
-        raise Refused(told)
+            message += f" ({(text(error) or b'').decode(errors='replace')})"
+        raise Refused(message)
 
 
 def _opened(path: str | None) -> Any:

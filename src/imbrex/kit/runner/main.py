@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 
 from .case import ran
-from .draw import Told
+from .draw import JsonObject
 from .hip import Hip, Refused
 
 __all__ = ["main"]
@@ -51,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    told = "Runs every kernel of this kit on an AMD GPU, checks all results, times some calls."
-    parser = argparse.ArgumentParser(prog="verify.py", description=told)
+    description = "Runs every kernel of this kit on an AMD GPU, checks all results, times some calls."
+    parser = argparse.ArgumentParser(prog="verify.py", description=description)
     parser.add_argument("-o", "--output", default="report.json", metavar="FILE", help="the report")
     parser.add_argument("--device", type=int, default=0, metavar="N", help="which GPU; 0")
     parser.add_argument("--hip", metavar="FILE", help="the HIP runtime, libamdhip64.so")
@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _read(folder: Path) -> Told:
+def _read(folder: Path) -> JsonObject:
     try:
         kit = json.loads((folder / "kit.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -75,18 +75,18 @@ def _read(folder: Path) -> Told:
     return kit
 
 
-def _chosen(kit: Told, text: str) -> list[Told]:
+def _chosen(kit: JsonObject, text: str) -> list[JsonObject]:
     found = [one for one in kit["cases"] if text in f"{one['problem']} {one['configuration']}"]
     if not found:
         raise Refused(f"no kernel of this kit has '{text}' in its line")
     return found
 
 
-def _tell(value: Told) -> None:
+def _tell(value: JsonObject) -> None:
     print(json.dumps(value), flush=True)
 
 
-def _child(given: argparse.Namespace, kit: Told, cases: Sequence[Told]) -> int:
+def _child(given: argparse.Namespace, kit: JsonObject, cases: Sequence[JsonObject]) -> int:
     """Kernels from a number on, each told when it begins and when it is done, a line each."""
     hip = Hip(given.hip, given.device)
     facts = hip.facts()
@@ -105,7 +105,7 @@ def _child(given: argparse.Namespace, kit: Told, cases: Sequence[Told]) -> int:
     return RIGHT
 
 
-def _parent(given: argparse.Namespace, kit: Told, cases: Sequence[Told], words: list[str]) -> int:
+def _parent(given: argparse.Namespace, kit: JsonObject, cases: Sequence[JsonObject], words: list[str]) -> int:
     report: dict[str, Any] = {
         "format": FORMAT, "kit": kit["digest"], "imbrex": kit["imbrex"], "target": kit["target"],
         "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -115,7 +115,7 @@ def _parent(given: argparse.Namespace, kit: Told, cases: Sequence[Told], words: 
     first = 0
     while first < len(cases):
         before = first
-        for line in _told_by_child(given, words, first):
+        for line in _events_of_child(given, words, first):
             if "refused" in line:
                 raise Refused(line["refused"])
             if "facts" in line:
@@ -135,7 +135,7 @@ def _parent(given: argparse.Namespace, kit: Told, cases: Sequence[Told], words: 
     return WRONG if wrong else RIGHT
 
 
-def _told_by_child(given: argparse.Namespace, words: list[str], first: int) -> Iterator[dict[str, Any]]:
+def _events_of_child(given: argparse.Namespace, words: list[str], first: int) -> Iterator[dict[str, Any]]:
     """What a process says; of the kernel that it had begun when it ended too early, that."""
     with tempfile.TemporaryFile() as errors:
         command = [sys.executable, sys.argv[0], *words, "--child", str(first)]
@@ -179,7 +179,7 @@ def _last_line(errors: IO[bytes]) -> str:
     return lines[-1] if lines else ""
 
 
-def _row(found: Told) -> str:
+def _row(found: JsonObject) -> str:
     """A kernel in a line."""
     said = "right" if found["is_right"] else "WRONG"
     time_s, predicted_s = found.get("time_s"), found["predicted_s"]
@@ -191,7 +191,7 @@ def _row(found: Told) -> str:
     return "\n".join([f"{said}  {found['problem']}  [{found['configuration']}]", *wrong])
 
 
-def _write(path: Path, report: Told) -> None:
+def _write(path: Path, report: JsonObject) -> None:
     """The report so far; the file is whole at any time."""
     made = path.with_name(f".{path.name}.new")
     try:

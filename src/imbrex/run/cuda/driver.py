@@ -19,8 +19,8 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.run.answer import done, error_word
 
 __all__ = [
+    "DEFAULT_SHARED_BYTES",
     "MAP_BYTES",
-    "UNASKED_BYTES",
     "cuda_here",
     "current_device",
     "device_count",
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _MEND = "pip install 'imbrex[cuda]' adds cuda-bindings; the driver comes with the machine"
-UNASKED_BYTES = 48 * 1024
+DEFAULT_SHARED_BYTES = 48 * 1024
 """Dynamic shared memory that a kernel has without being prepared for it."""
 MAP_BYTES = 128
 """Size of a tensor map, as a kernel takes it."""
@@ -74,9 +74,9 @@ def require_gpu(chip: str, device: int | None = None) -> Any:
 @cache
 def _expect_capability(cuda: Any, chip: str, device: int) -> None:
     if _capability(cuda, device) != GPU_MACHINES[chip].compute_capability:
-        told = f"GPU {device} is {gpu_text(cuda, device)}"
+        what = f"GPU {device} is {gpu_text(cuda, device)}"
         raise Diagnostic(
-            f"a kernel for {chip} cannot run here: {told}", hint=f"{chip} is {products_of(chip)}"
+            f"a kernel for {chip} cannot run here: {what}", hint=f"{chip} is {products_of(chip)}"
         )
 
 
@@ -172,9 +172,9 @@ def functions(
     loaded = cuda.cuModuleLoadData(entry_bytes(path))
     if int(loaded[0]):
         version = driver_version(cuda)
-        told = f"loading {path.name} on GPU {device} failed: {error_word(loaded[0])}"
+        message = f"loading {path.name} on GPU {device} failed: {error_word(loaded[0])}"
         hint = f"the driver is of CUDA {version // 1000}.{version % 1000 // 10}; NVRTC may be newer"
-        raise Diagnostic(told, hint=hint)
+        raise Diagnostic(message, hint=hint)
     kinds = cuda.CUfunction_attribute
     found: dict[str, Any] = {}
     for name, shared_bytes, cluster in launches:
@@ -183,7 +183,7 @@ def functions(
             (
                 kinds.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                 shared_bytes,
-                shared_bytes > UNASKED_BYTES,
+                shared_bytes > DEFAULT_SHARED_BYTES,
             ),
             (kinds.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1, cluster > _LARGE_CLUSTER),
         )

@@ -20,7 +20,7 @@ from imbrex.run.array_check import AnyArray, check_arrays, new_result
 from imbrex.run.cpu import Parameter
 from imbrex.run.cuda.call import Call, Ready
 from imbrex.run.cuda.driver import (
-    UNASKED_BYTES,
+    DEFAULT_SHARED_BYTES,
     current_device,
     device_count,
     device_of,
@@ -170,8 +170,8 @@ class CudaKernel(GpuKernel):
                 known = array.device
                 found[p.name] = device_of(cuda, array.address, p.name) if known is None else known
         if len(set(found.values())) > 1:
-            told = ", ".join(f"'{name}' on GPU {device}" for name, device in found.items())
-            raise ValueError(f"the arrays lie on several GPUs, and a call runs on one: {told}")
+            places = ", ".join(f"'{name}' on GPU {device}" for name, device in found.items())
+            raise ValueError(f"the arrays lie on several GPUs, and a call runs on one: {places}")
         device = next(iter(found.values()), None)
         device = current_device(cuda) if device is None else device
         return require_gpu(self.chip, device), device
@@ -220,8 +220,8 @@ class CudaKernel(GpuKernel):
         most: dict[str, tuple[str, int, int]] = {}
         for step in (step for step in self.steps if isinstance(step, Launch)):
             _, shared_bytes, cluster = most.get(step.kernel, ("", 0, 1))
-            asked = max(shared_bytes, step.shared_bytes), max(cluster, step.cluster)
-            most[step.kernel] = (step.kernel, *asked)
+            needed = max(shared_bytes, step.shared_bytes), max(cluster, step.cluster)
+            most[step.kernel] = (step.kernel, *needed)
         return tuple(most.values())
 
     @property
@@ -231,7 +231,7 @@ class CudaKernel(GpuKernel):
         """
         has_flags = any(p.is_zeroed for p in self.workspace)
         for step in self.launches:
-            if has_flags and step.shared_bytes > UNASKED_BYTES:
+            if has_flags and step.shared_bytes > DEFAULT_SHARED_BYTES:
                 yield step
 
     def _remember(self, cuda: Any, tensors: Sequence[Any], stream: Any, handle: int, call: Call) -> None:

@@ -26,10 +26,10 @@ _waiting: Final = set["GraphEnd"]()
 
 def capture_of(cuda: Any, stream: int) -> int:
     """The number of the capture into a graph that the stream is in; 0 for none."""
-    error, *told = cuda.cuStreamGetCaptureInfo(stream)
+    error, *answer = cuda.cuStreamGetCaptureInfo(stream)
     if int(error):  # the null stream, while another one is captured
         return 0
-    status, number = told[:2]
+    status, number = answer[:2]
     return int(number) if int(status) else 0
 
 

@@ -23,9 +23,9 @@ def expect_resident(cuda: Any, step: Launch, function: Any, device: int) -> None
     """A Diagnostic where the launch's workgroups do not all run at once.  The GPU's context is current."""
     resident = _resident(cuda, step, function, device)
     if step.grid_size > resident:
-        told = f"'{step.kernel}' has {step.grid_size} workgroups that wait for each other"
+        message = f"'{step.kernel}' has {step.grid_size} workgroups that wait for each other"
         hint = f"a smaller number, as in --schedule stream_k:{max(1, resident)}, or data_parallel would do"
-        raise Diagnostic(f"{told}, and GPU {device} runs {resident} at once", hint=hint)
+        raise Diagnostic(f"{message}, and GPU {device} runs {resident} at once", hint=hint)
 
 
 def _resident(cuda: Any, step: Launch, function: Any, device: int) -> int:
@@ -34,5 +34,5 @@ def _resident(cuda: Any, step: Launch, function: Any, device: int) -> int:
         return int(done(cuda.cuOccupancyMaxActiveClusters(function, shape), _WHAT)[0]) * step.cluster
     kind = cuda.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
     (processors,) = done(cuda.cuDeviceGetAttribute(kind, device), _WHAT)
-    asked = cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(function, step.block_size, step.shared_bytes)
-    return int(done(asked, _WHAT)[0]) * int(processors)
+    answer = cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(function, step.block_size, step.shared_bytes)
+    return int(done(answer, _WHAT)[0]) * int(processors)

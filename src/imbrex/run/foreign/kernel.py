@@ -112,8 +112,8 @@ class ForeignKernel(CpuKernel):
                 missing = self._lacking((int(first), int(second)), int(vector))
                 raise Diagnostic(f"'{self.symbol}' is for '{self.row.name}', and the CPU in QEMU {missing}")
             case ["undefined", name]:
-                told = f"the library {self.path} needs '{name}', which the process in QEMU does not have"
-                raise Diagnostic(told)
+                message = f"the library {self.path} needs '{name}', which the process in QEMU does not have"
+                raise Diagnostic(message)
             case ["failed", *why]:
                 raise Diagnostic(f"'{self.symbol}' cannot be called in QEMU: {' '.join(why)}")
             case _:
@@ -147,8 +147,8 @@ def _program() -> str:
 
     def build(directory: Path) -> None:
         write_sources(sources, directory)
-        told = (*_FLAGS, "-target", "aarch64-linux-gnu", "-c", _UNIT, "-o", f"{_PROGRAM}.o")
-        run_all(compiler, [(*compiler.compile, *told)], [_UNIT], directory)
+        flags = (*_FLAGS, "-target", "aarch64-linux-gnu", "-c", _UNIT, "-o", f"{_PROGRAM}.o")
+        run_all(compiler, [(*compiler.compile, *flags)], [_UNIT], directory)
         linked = (compiler.link[0], "ld.lld", "-static", "--build-id=none", "-o", _PROGRAM, f"{_PROGRAM}.o")
         run_all(compiler, [linked], [_PROGRAM], directory)
 

@@ -66,10 +66,10 @@ class EmulatedGpu:
         return SUCCESS, (module, name.decode())
 
     def hipMalloc(self, count: int) -> tuple[int, int]:
-        room = aligned(count + 2 * _GUARD_BYTES)
-        room[:] = _NOTHING
-        address = room.ctypes.data + _GUARD_BYTES
-        self.memory[address] = room, count
+        memory = aligned(count + 2 * _GUARD_BYTES)
+        memory[:] = _NOTHING
+        address = memory.ctypes.data + _GUARD_BYTES
+        self.memory[address] = memory, count
         return SUCCESS, address
 
     def hipFree(self, address: int) -> tuple[int]:

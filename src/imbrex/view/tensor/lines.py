@@ -100,8 +100,8 @@ def _differs(found: Lines, product: Product, line: int) -> str | None:
     """Where a sum that is stored would be of another element than the map's; None where none is."""
     for batch, number in looked_at(product, LOOKED_AT):
         for step in range(product.rows // line + found.slots - 1):
-            if told := _differs_at(found, product, line, {"batch": batch, "tile": number, "step": step}):
-                return told
+            if reason := _differs_at(found, product, line, {"batch": batch, "tile": number, "step": step}):
+                return reason
     return None
 
 

@@ -13,7 +13,7 @@ from imbrex.build.cache import Cache, location, private
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """No warning was said, no entry is kept by this process, and nobody else's temporary files are about."""
-    monkeypatch.setattr(location, "_told", set())
+    monkeypatch.setattr(location, "_warned", set())
     monkeypatch.setattr(private, "_entries", {})
     monkeypatch.setattr(private, "recipes", {})
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("temporary")))

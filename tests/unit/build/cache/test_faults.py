@@ -70,7 +70,7 @@ def forget() -> None:
     """As a new process."""
     private._entries.clear()
     private.recipes.clear()
-    location._told.clear()
+    location._warned.clear()
 
 
 @pytest.mark.parametrize("lasts", [False, True])

@@ -10,7 +10,7 @@ import pytest
 from tests.pairs import seen_here
 from tests.unit.emit.cuda.test_text_runs import CASES, HOPPER
 
-from imbrex.build.nvidia.cubin import ASKED, LOG, compile_cubin
+from imbrex.build.nvidia.cubin import LOG, WANTED_FLAGS, compile_cubin
 from imbrex.build.nvidia.report import usages
 from imbrex.config import tuning
 from imbrex.emit.bundle import Bundle
@@ -77,5 +77,5 @@ def test_products_of_registers_stay_in_order() -> None:
     """What the text asks for is what the build understands."""
     problems = {"f32": Gemm(512, 512, 256), "f16": Gemm(512, 512, 256, transpose_b=True, dtype="f16")}
     texts = {t: lower(Request(p, HOPPER, "sm_90a")).bundle.files["kernel.cu"] for t, p in problems.items()}
-    asked = {t: [m["flags"] for m in ASKED.finditer(text)] for t, text in texts.items()}
+    asked = {t: [m["flags"] for m in WANTED_FLAGS.finditer(text)] for t, text in texts.items()}
     assert asked == {"f32": ["--ptxas-options=-O1"], "f16": []}

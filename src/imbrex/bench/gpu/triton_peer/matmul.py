@@ -72,14 +72,14 @@ def calls(sets: Sequence[Sides], config: Config) -> list[Call]:
     """c = a b for each set.  They have to run in order: the room for parts of sums is one for all."""
     c = sets[0][2]
     tiles = config.tiles(*c.shape)
-    room: list[Any] = []
+    workspace: list[Any] = []
     if config.way == "parts":
         sums = tiles * config.parts * config.rows * config.columns
-        room.append(torch.empty(sums, dtype=torch.float32, device=c.device))
-        room.append(torch.zeros(tiles, dtype=torch.int32, device=c.device))
+        workspace.append(torch.empty(sums, dtype=torch.float32, device=c.device))
+        workspace.append(torch.zeros(tiles, dtype=torch.int32, device=c.device))
     programs = min(tiles, _processors()) if config.way == "persistent" else tiles
     kernel = KERNELS[config.way][(programs, config.parts)]
-    return [partial(kernel, *_arguments(sides, config, room), **_named(sides, config)) for sides in sets]
+    return [partial(kernel, *_arguments(sides, config, workspace), **_named(sides, config)) for sides in sets]
 
 
 def _processors() -> int:
@@ -99,8 +99,8 @@ def _compile(sides: Sides, found: Iterable[Config]) -> None:
     """Many at once, and what was compiled before not again.  What cannot be says so when it is called."""
     with ThreadPoolExecutor(cpu_count()) as workers, triton.AsyncCompileMode(workers, ignore_errors=True):
         for config in found:
-            room = [torch.float32, torch.int32] if config.way == "parts" else []
-            arguments = _arguments(sides, config, room)
+            workspace = [torch.float32, torch.int32] if config.way == "parts" else []
+            arguments = _arguments(sides, config, workspace)
             KERNELS[config.way].warmup(*arguments, grid=(1,), **_named(sides, config))
 
 
@@ -113,8 +113,8 @@ def _stored(b: Any) -> Any:
     return b.mT if _is_transposed(b) else b
 
 
-def _arguments(sides: Sides, config: Config, room: Sequence[Any]) -> list[Any]:
-    """room: what parts leave for each other, arrays or their types."""
+def _arguments(sides: Sides, config: Config, workspace: Sequence[Any]) -> list[Any]:
+    """workspace: what parts leave for each other, arrays or their types."""
     a, b, c = sides
     sizes = [*c.shape, a.shape[1]]
     b = _stored(b)
@@ -124,7 +124,7 @@ def _arguments(sides: Sides, config: Config, room: Sequence[Any]) -> list[Any]:
     stored = columns // 2 if config.way == "persistent" else columns
     blocks = ([rows, depth], [columns, depth] if b is not sides[1] else [depth, columns], [rows, stored])
     described = [TensorDescriptor.from_tensor(x, of) for x, of in zip((a, b, c), blocks, strict=True)]
-    return [*described, *room, *sizes, *([config.parts] if config.way == "parts" else [])]
+    return [*described, *workspace, *sizes, *([config.parts] if config.way == "parts" else [])]
 
 
 def _named(sides: Sides, config: Config) -> dict[str, Any]:

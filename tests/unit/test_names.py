@@ -1,0 +1,65 @@
+"""Names say what they are: a word that means several things is no part of a name of the package.
+
+`told` was a message, a label, a row and a callback, `asked` a query, an access and an option, `place` an
+index, an offset and a slot, `room` a workspace and a margin.  Text that users read may have such words,
+and so may keys of files that others wrote.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src" / "imbrex"
+VAGUE = {
+    "told": ("",),
+    "asked": ("",),
+    "room": ("",),
+    "place": ("ir/meaning/", "ir/passes/gridwise_schedule.py", "timing/", "cli/mma_answer.py"),
+}
+"""A word, and the folders and files whose names do without it."""
+NOT_YET = {"asked": "config/modelled.py", "told": "config/warpgroup/cluster_k.py"}
+"""A word, and the file that still has it as a name of a function's own variable."""
+
+
+def names(text: str) -> Iterator[tuple[int, str]]:
+    """(line, name) of what is bound: variables, attributes, parameters, functions and classes."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield node.lineno, name
+            case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                yield node.lineno, name
+            case _:
+                pass
+
+
+def faults(path: str, text: str) -> list[str]:
+    found = {word for word, homes in VAGUE.items() if path.startswith(homes) and word in text.lower()}
+    vague = {word for word in found if NOT_YET.get(word) != path}
+    bound = names(text) if vague else ()
+    return [f"{path}:{line}: '{name}'" for line, name in bound if vague & set(name.lower().split("_"))]
+
+
+def test_names_say_what_they_are() -> None:
+    files = {p.relative_to(PACKAGE).as_posix(): p.read_text(encoding="utf-8") for p in PACKAGE.rglob("*.py")}
+    assert all(any(path.startswith(home) for path in files) for homes in VAGUE.values() for home in homes)
+    assert [fault for path, text in files.items() for fault in faults(path, text)] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "count"),
+    [
+        ("cli/run.py", "def f(told): ...", 1),
+        ("cli/run.py", "_asked_for = 1", 1),
+        ("cli/run.py", "class Told: ...", 1),
+        ("config/modelled.py", "told = 1", 1),
+        ("cli/run.py", "place = {'told': 1}['told']", 0),
+        ("timing/wave.py", "self.place = number", 1),
+    ],
+)
+def test_control_a_vague_name_is_seen(path: str, text: str, count: int) -> None:
+    assert len(faults(path, text)) == count
