@@ -12,15 +12,16 @@ window's last columns where these are padding, and the next line begins with as 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from imbrex.index.map import Dim, Map, passing, replacing
+from imbrex.index.map import Dim, Layer, Map, passing, replacing
 from imbrex.index.rule import Merge, Pad, Unmerge
 from imbrex.view.conv.implicit_gemm import Axis, Convolution, backward_data_v4r1, forward
 from imbrex.view.gemm.product import GemmView
 
-__all__ = ["Raster", "RasterDirection", "least_line", "raster_of", "rastered"]
+__all__ = ["Raster", "RasterDirection", "cropped", "least_line", "raster_of", "rastered", "resized"]
 
 RasterDirection = Literal["forward", "backward_data"]
 NARROW: Final = (8, 16, 32)
@@ -94,21 +95,27 @@ def rastered(
     """
     images = dict(conv.input)["n"]
     if spare := -images % together:
-        read = conv.input if direction == "forward" else conv.output
-        view = rastered(_of_images(conv, images + spare), direction, height, line, channel_multiple, together)
-        written = conv.output if direction == "forward" else conv.input
-        missing = [replacing(dims, (Pad(0, spare), "n", "n")) for dims in (read, written)]
+        more = {"n": images + spare}
+        grown = replace(conv, input=resized(conv.input, more), output=resized(conv.output, more))
+        view = rastered(grown, direction, height, line, channel_multiple, together)
+        is_forward = direction == "forward"
+        read, written = (conv.input, conv.output) if is_forward else (conv.output, conv.input)
+        missing = [cropped(dims, more) for dims in (read, written)]
         b, c = (Map((*m.layers, x)) for m, x in zip((view.b, view.c), missing, strict=True))
         return GemmView(view.a, b, c)
     view = _in_order(conv, direction, height, line, channel_multiple)
     return view if together == 1 else _line_by_line(view, images, height, line, together)
 
 
-def _of_images(conv: Convolution, count: int) -> Convolution:
-    def grown(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
-        return tuple(Dim(d.name, count if d.name == "n" else d.size) for d in dims)
+def resized(dims: Sequence[Dim], sizes: Mapping[str, int]) -> tuple[Dim, ...]:
+    """The dims of an array with other sizes of some of them."""
+    return tuple(Dim(d.name, sizes.get(d.name, d.size)) for d in dims)
 
-    return replace(conv, input=grown(conv.input), output=grown(conv.output))
+
+def cropped(dims: Sequence[Dim], sizes: Mapping[str, int]) -> Layer:
+    """The array `resized`, over the one that there is: what is too much does not exist."""
+    more = ((d.name, sizes.get(d.name, d.size) - d.size) for d in dims)
+    return replacing(dims, *((Pad(0, count), name, name) for name, count in more if count))
 
 
 def _line_by_line(view: GemmView, images: int, height: int, line: int, together: int) -> GemmView:
@@ -133,17 +140,14 @@ def _in_order(
     is_forward = direction == "forward"
     dims, names = (conv.output, ("ho", "wo")) if is_forward else (conv.input, ("hi", "wi"))
     wanted = dict(zip(names, (height, line), strict=True))
-    sizes = dict(dims)
-    more = {name: size - sizes[name] for name, size in wanted.items()}
-    grown = tuple(Dim(d.name, wanted.get(d.name, d.size)) for d in dims)
-    cropped = replacing(dims, *((Pad(0, count), name, name) for name, count in more.items() if count))
+    grown = resized(dims, wanted)
     if is_forward:
         (top, bottom), (left, right) = conv.padding
-        pads = ((top, bottom + more["ho"]), (left, right + more["wo"]))
+        pads = ((top, bottom + height - conv.height.out), (left, right + line - conv.width.out))
         view = forward(replace(conv, output=grown, padding=pads), True, channel_multiple)
     else:
         (view,) = backward_data_v4r1(replace(conv, input=grown), True, channel_multiple)
-    return GemmView(view.a, view.b, Map((*view.c.layers, cropped)))
+    return GemmView(view.a, view.b, Map((*view.c.layers, cropped(dims, wanted))))
 
 
 def _line(w: Axis, is_forward: bool) -> int:

@@ -20,9 +20,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from imbrex.index.map import Dim, Entry, Layer, Map, Step, layer_over, passing, replacing
-from imbrex.index.rule import Broadcast, Merge, Pad, PassThrough, Slice, Unmerge
+from imbrex.index.map import Dim, Entry, Layer, Map, Step, layer_over, passing
+from imbrex.index.rule import Broadcast, Merge, PassThrough, Slice, Unmerge
 from imbrex.view.conv.implicit_gemm import Convolution, backward_weight
+from imbrex.view.conv.raster import cropped, resized
 from imbrex.view.gemm.product import GemmView
 
 __all__ = ["SHARE", "WeightRaster", "with_leading"]
@@ -67,8 +68,8 @@ class WeightRaster:
     def view(self) -> GemmView:
         """View of C, whose array is all shares' filters: the share, then the filter's dims."""
         plain = backward_weight(self._grown, taps_first=True)
-        output = self._cropped(self.conv.output, self._grown.output)
-        images = self._cropped(self.conv.input, self._grown.input)
+        output = cropped(self.conv.output, dict(self._grown.output))
+        images = cropped(self.conv.input, dict(self._grown.input))
         return GemmView(
             a=Map((*self._product(plain.a), *plain.a.layers, output)),
             b=Map((*self._product(plain.b), *plain.b.layers, images)),
@@ -84,16 +85,10 @@ class WeightRaster:
         below, beside = sizes["ho"] - conv.height.out, sizes["wo"] - conv.width.out
         return replace(
             conv,
-            input=tuple(Dim(d.name, sizes["n"] if d.name == "n" else d.size) for d in conv.input),
-            output=tuple(Dim(d.name, sizes.get(d.name, d.size)) for d in conv.output),
+            input=resized(conv.input, {"n": sizes["n"]}),
+            output=resized(conv.output, sizes),
             padding=((top, bottom + below), (left, right + beside)),
         )
-
-    @staticmethod
-    def _cropped(dims: Sequence[Dim], grown: Sequence[Dim]) -> Layer:
-        """What an array does not have is not there."""
-        more = {d.name: large.size - d.size for d, large in zip(dims, grown, strict=True)}
-        return replacing(dims, *((Pad(0, count), name, name) for name, count in more.items() if count))
 
     def _product(self, map: Map) -> tuple[Layer, ...]:
         """Above an operand of the plain product: (gemmG, gemmK, its own dim)."""
