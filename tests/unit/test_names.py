@@ -8,6 +8,7 @@ and so may keys of files that others wrote.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,3 +64,17 @@ def test_names_say_what_they_are() -> None:
 )
 def test_control_a_vague_name_is_seen(path: str, text: str, count: int) -> None:
     assert len(faults(path, text)) == count
+
+
+def listed(package: Path) -> list[str]:
+    """Files and folders that the docstring of a package lists: `choose, tuned_product    what they are`."""
+    text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+    rows = [row[0] for line in text.splitlines() if len(row := re.split(r"\s{2,}", line.strip())) == 2]
+    return [name.strip() for row in rows for name in row.split(",") if re.fullmatch(r" ?\w+/?", name)]
+
+
+@pytest.mark.parametrize("package", ["config", "ir", "lower", "emit"])
+def test_what_a_package_lists_is_there(package: str) -> None:
+    found = listed(PACKAGE / package)
+    assert len(found) > 5
+    assert [n for n in found if not (PACKAGE / package / (n if "/" in n else f"{n}.py")).exists()] == []

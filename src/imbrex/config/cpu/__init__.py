@@ -1,1 +1,1 @@
-"""Schedules of a CPU: cache blocks and register tiles."""
+"""Tunings of a CPU: cache blocks and register tiles."""

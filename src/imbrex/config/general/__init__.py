@@ -1,1 +1,1 @@
-"""Schedules of a GPU without matrix instructions."""
+"""Tunings of a GPU without matrix instructions."""

@@ -1,1 +1,1 @@
-"""Schedules of windows whose pixels come into shared memory once, with their halo."""
+"""Tunings of windows whose pixels come into shared memory once, with their halo."""

@@ -1,1 +1,1 @@
-"""Schedules of backward weight whose pixels come into shared memory once, for all taps of a window."""
+"""Tunings of backward weight whose pixels come into shared memory once, for all taps of a window."""

@@ -1,1 +1,1 @@
-"""Schedules of NVIDIA Hopper, whose warpgroups multiply tiles in shared memory."""
+"""Tunings of NVIDIA Hopper, whose warpgroups multiply tiles in shared memory."""

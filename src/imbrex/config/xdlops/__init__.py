@@ -1,1 +1,1 @@
-"""Schedules of AMD GPUs with matrix instructions."""
+"""Tunings of AMD GPUs with matrix instructions."""
