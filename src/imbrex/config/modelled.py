@@ -41,8 +41,8 @@ def modelled(request: Request, configurations: Sequence[Configuration]) -> Model
     made = [products(request.problem, of, request.machine) for of in configurations]
 
     def found(machine: Machine) -> list[float]:
-        asked = replace(request, machine=machine)
-        return [_whole(asked, of, each) for of, each in zip(configurations, made, strict=True)]
+        here = replace(request, machine=machine)
+        return [_whole(here, of, each) for of, each in zip(configurations, made, strict=True)]
 
     return found
 

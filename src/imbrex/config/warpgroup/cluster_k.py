@@ -41,8 +41,8 @@ def scheduled(
     serving = [t for t in tunings if not broken(t.plan(context, machine), parts)]
     if not serving:
         why = {str(reason): 0 for t in tunings for reason in broken(t.plan(context, machine), parts)}
-        told = "; ".join(list(why)[:3]) or "no tuning of warpgroups is legal"
-        raise Diagnostic(f"no tuning serves {schedule}: {told}")
+        listed = "; ".join(list(why)[:3]) or "no tuning of warpgroups is legal"
+        raise Diagnostic(f"no tuning serves {schedule}: {listed}")
     cycles = corrected([(Priced(t.plan(context, machine)), schedule) for t in serving])
     return serving[cycles.index(min(cycles))]
 
