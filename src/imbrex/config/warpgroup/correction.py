@@ -27,9 +27,10 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from imbrex.chip import WARPGROUPS
+from imbrex.config.context import GemmContext
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup.cost import Priced
-from imbrex.config.warpgroup.plan import WarpgroupPlan
+from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.view.work.streamk import WORDS
 
@@ -125,12 +126,17 @@ def is_corrected(plan: WarpgroupPlan) -> bool:
     return plan.context.dtype.bits == CORRECTED_BITS and not Priced(plan).streams.is_walked
 
 
-@lru_cache(maxsize=4096)
 def log_correction(plan: WarpgroupPlan, schedule: TileSchedule) -> float:
     """The logarithm of what the cycles of the model are to be multiplied by."""
     if not is_corrected(plan):
         return 0.0
-    known = terms(plan, schedule)
+    return _log_correction(plan.tuning, plan.context, schedule)
+
+
+@lru_cache(maxsize=4096)
+def _log_correction(tuning: WarpgroupTuning, context: GemmContext, schedule: TileSchedule) -> float:
+    """The same of a product of no windows, of which equal contexts are alike in all."""
+    known = terms(tuning.plan(context), schedule)
     least, most = CORRECTED_S
     if not least <= 2**known.cycles / rates_of(WARPGROUPS).clock_hz <= most:
         return 0.0

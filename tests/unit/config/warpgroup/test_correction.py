@@ -64,12 +64,12 @@ def test_a_leaf_is_found_by_the_terms(monkeypatch: pytest.MonkeyPatch) -> None:
     stages, columns = Terms._fields.index("stages"), Terms._fields.index("columns")
     trees = [[stages, 4.5, -0.25, [columns, 7.0, 0.5, 0.75]], 0.125]
     monkeypatch.setattr(correction, "_trees", lambda: trees)
-    log_correction.cache_clear()
+    correction._log_correction.cache_clear()  # pyright: ignore[reportPrivateUsage]
     found = {
         (p.tuning.stages <= 4, p.tuning.n_per_block <= 128): log_correction(p, DATA_PARALLEL)
         for p in plans(PLAIN, 2000)
     }
-    log_correction.cache_clear()
+    correction._log_correction.cache_clear()  # pyright: ignore[reportPrivateUsage]
     few = {(True, True): -0.125, (True, False): -0.125}
     assert found == few | {(False, True): 0.625, (False, False): 0.875}
 
@@ -77,6 +77,15 @@ def test_a_leaf_is_found_by_the_terms(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("text", [WINDOWS, PLAIN.replace("f16", "i8"), PLAIN.replace("f16", "f8e4m3fn")])
 def test_what_times_do_not_tell_of_stays(text: str) -> None:
     assert {log_correction(plan, DATA_PARALLEL) for plan in plans(text)} == {0.0}
+
+
+def test_windows_are_told_from_products_whose_contexts_are_equal() -> None:
+    """How many elements an array has is no part of a context's equality, and tells that windows overlap."""
+    for plan in plans(PLAIN):
+        context = plan.context
+        windows = replace(context, a=replace(context.a, elements=context.a.elements // 9))
+        assert context == windows and log_correction(plan, DATA_PARALLEL) != 0.0
+        assert log_correction(replace(plan, context=windows), DATA_PARALLEL) == 0.0
 
 
 def test_a_calibration_changes_the_model_and_not_the_correction() -> None:
