@@ -65,8 +65,10 @@ ACTIVATIONS: Final[Mapping[str, Activation]] = {
 """Activations by name; leaky_relu with torch's own slope."""
 
 
-def activation(name: str) -> Activation:
+def activation(name: Any) -> Activation:
     """The row of that name; ValueError where there is none."""
+    if not isinstance(name, str):
+        raise TypeError(f"'activation' should be the name of one, such as 'relu', got {name!r}")
     if name not in ACTIVATIONS:
         hint = did_you_mean(name, ACTIVATIONS) or f"known: {', '.join(ACTIVATIONS)}"
         raise ValueError(f"no activation '{name}'; {hint}")

@@ -17,11 +17,12 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace as changed
 from importlib import import_module
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.function.batches import Batches, expect_batches
 from imbrex.kernel.warm import CompileJob, warmed
+from imbrex.torch.arguments import one_of
 from imbrex.torch.candidate import Candidate, Met, candidates, expect_same, met, tensors_of
 from imbrex.torch.fallback import collected
 from imbrex.torch.form import Form, channels_last, chosen, contiguous, fastest, may_lie_last
@@ -61,12 +62,13 @@ def replace(
     faster, where the example's results lie as before.  cuda_graph: the model will be captured into a CUDA
     graph, so that times are those of replays, without the host's part.
     """
-    if not isinstance(model, torch.nn.Module):
-        raise TypeError(f"'model' should be a torch.nn.Module, got {type(model).__name__}")
+    _expect_model(model)
     is_training: bool = model.training
     if channels_last and is_training:
         raise ValueError("'channels_last' is of a model in eval mode; 'model.to' has a memory_format, too")
     expect_batches(batches)
+    if tune is not None:
+        one_of("tune", tune, get_args(Effort))
     wishes = _Wishes(fallback, batches, tune, jobs, measure, channels_last, cuda_graph)
     with _evaluated(model):
         found = candidates(model)
@@ -84,6 +86,7 @@ def replace(
 
 def restore(model: Any) -> None:
     """Gives a model its own layers back, in place."""
+    _expect_model(model)
     for module in model.modules():
         if isinstance(module, Fused):
             module.__class__ = module.imbrex_of
@@ -93,6 +96,11 @@ def restore(model: Any) -> None:
             module.__class__ = next(theirs for theirs in LAYERS if isinstance(module, theirs))
             del module.__dict__["imbrex_swapped"]
         contiguous(module)
+
+
+def _expect_model(model: Any) -> None:
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"'model' should be a torch.nn.Module, got {type(model).__name__}")
 
 
 @contextmanager

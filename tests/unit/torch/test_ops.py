@@ -170,14 +170,38 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: ours.conv_transpose2d(some(*X), some(4, 3, 3, 2), output_padding=1), "should be below stride"),
     (lambda: ours.mm(some(5, 8), some(8, 6), residual=some(5, 7)), "'residual' should have shape (5, 6)"),
     (lambda: ours.mm(some(5, 8), some(8, 6, kind=torch.float64)), "should have the same dtype"),
+    (lambda: ours.mm(some(5, 8), some(8, 6), batches=1), "'batches' should be 'each' or 'any', got 1"),
+    (lambda: ours.mm(some(5, 8), [1.0]), "'mat2' should be a torch.Tensor, got list"),
+    (lambda: ours.mm(some(5, 8), some(8, 6).to_sparse()), "'mat2' should be a dense tensor, got layout"),
+    (lambda: ours.mm(some(5, 8), some(8, 6).to("meta")), "'mat2' is on meta, and 'input' on cpu"),
+    (lambda: ours.mm(some(5, 8), some(8, 6), bias=1.0), "'bias' should be a torch.Tensor, got float"),
+    (lambda: ours.mm(some(5, 8), some(8, 6), fallback="no"), "'fallback' should be True or False, got 'no'"),
+    (lambda: ours.mm(some(5, 8), some(8, 6), activation=F.relu), "'activation' should be the name of one"),
+    (lambda: ours.linear(some(5, 8), some(6, 7)), "does not end in the 7 columns of 'weight' (6, 7)"),
+    (
+        lambda: ours.addmm(some(5), some(5, 8), some(8, 6)),
+        "'input' should broadcast to shape (5, 6), got (5,)",
+    ),
+    (lambda: ours.addmm(some(6), some(5, 8), some(8, 6), alpha="2"), "'alpha' should be a number, got '2'"),
+    (lambda: ours.conv2d(some(*X), some(*W), stride=0), "'stride' should be at least 1, got 0"),
+    (lambda: ours.conv2d(some(*X), some(*W), stride=(1, 2, 3)), "'stride' should be one integer or two"),
+    (lambda: ours.conv2d(some(*X), some(*W), padding=1.5), "'padding' should be one integer or two, got 1.5"),
+    (lambda: ours.conv2d(some(*X), some(*W), groups=1.0), "'groups' should be integers, got (1.0,)"),
+    (lambda: ours.conv_transpose2d(some(*X), some(5, 3, 3, 2)), "takes 5 channels, and 'input' has 4"),
+    (lambda: ours.conv_transpose2d(some(*X), some(4, 3, 3, 2), some(4)), "'bias' should have shape (3,)"),
+    (lambda: ours.conv_transpose2d(some(*X), some(4, 3, 3, 2), padding=9), "leaves nothing of a result"),
+    (lambda: ours.replace(torch.nn.Linear(3, 4), some(2, 3), tune="fast"), "no tune 'fast'; known: quick"),
+    (lambda: ours.restore(4), "'model' should be a torch.nn.Module, got int"),
 ]
 
 
 @pytest.mark.parametrize(("call", "message"), MISTAKES)
 def test_a_mistake_is_named(call: Callable[[], Any], message: str) -> None:
-    with pytest.raises((ValueError, TypeError)) as error:
-        call()
-    assert message in str(error.value)
+    """With gradients, where torch's dispatcher is next, and without, where the kernel is."""
+    for is_followed in (True, False):
+        with torch.set_grad_enabled(is_followed), pytest.raises((ValueError, TypeError)) as error:
+            call()
+        assert message in str(error.value)
 
 
 def test_a_call_uses_the_threads_that_torch_uses(monkeypatch: pytest.MonkeyPatch) -> None:
