@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
@@ -24,6 +25,8 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> It
     directory = (base if worker_id == "master" else base.parent) / "kernel-cache"
     private = base / "private"  # where a failed build keeps its source
     private.mkdir()
+    if built := os.environ.get("IMBREX_TESTS_CACHE"):  # of tests/mutants, whose runs are hundreds
+        shutil.copytree(built, directory)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(private))
         patch.setattr(tempfile, "tempdir", str(private))

@@ -20,13 +20,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 
 from tests.mutants.answers import Answers
 from tests.mutants.mutation import EQUIVALENT, Mutant, equivalents, mutants_of, sample
 from tests.mutants.selection import Selection, read
-from tests.mutants.tree import copied, digest, record
+from tests.mutants.tree import built, copied, digest, record
 from tests.mutants.trial import SURVIVED, Trial, Trials, table
 
 ROOT = Path(__file__).parents[2]
@@ -48,7 +49,11 @@ def main(words: Sequence[str] | None = None) -> int:
         return 0
     tree, until = digest(ROOT), time.monotonic() + given.seconds
     with tempfile.TemporaryDirectory(prefix="imbrex-mutants-") as folder:
-        trees = [copied(ROOT, Path(folder) / str(job), job) for job in range(given.jobs)]
+        cache = built(ROOT, Path(folder) / "kernels")
+        with ThreadPoolExecutor(given.jobs) as pool:
+            trees = [
+                *pool.map(lambda job: copied(ROOT, Path(folder) / str(job), job, cache), range(given.jobs))
+            ]
         recording, tests = KEPT / f"{tree}.jsonl", sorted((ROOT / "tests").glob("**/test_*.py"))
         if given.record:
             record(trees, (str(path.relative_to(ROOT)) for path in tests), recording, until)

@@ -5,7 +5,6 @@ Law: nobody's checkout is touched, and nothing stays behind, be it a file or a p
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import os
@@ -20,16 +19,18 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from tests.mutants.mutation import Mutant
 from tests.mutants.processes import ended, stop
 from tests.mutants.selection import read
 
-__all__ = ["Ran", "Tree", "copied", "digest", "on_trees", "record"]
+__all__ = ["Ran", "Tree", "built", "copied", "digest", "on_trees", "record"]
 
 
 Item, Answer = TypeVar("Item"), TypeVar("Answer")
+BYTECODE: Final = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": ""}
+"""Kept beside the source, by its text: a mutant may have the size and the second of what it came from."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,13 @@ class Ran:
 class Tree:
     """root: holds src/ and tests/.  temporary: for what the tests write.  running: what runs in it now.
 
-    cores: that it may use; all where none is named.
+    cores: that it may use; all where none is named.  cache: of kernels, what a run of tests finds.
     """
 
     root: Path
     temporary: Path
     cores: frozenset[int] = frozenset()
+    cache: Path | None = None
     running: list[int] = field(default_factory=list)
 
     @contextmanager
@@ -59,16 +61,11 @@ class Tree:
         """The tree with the mutant, while the context lasts."""
         path = self.root / mutant.path
         text = path.read_bytes()
-        self._write(path, mutant.applied(text))
+        path.write_bytes(mutant.applied(text))
         try:
             yield
         finally:
-            self._write(path, text)
-
-    def _write(self, path: Path, text: bytes) -> None:
-        """Compiled Python is told by time and size, which a mutant may share with what it replaces."""
-        path.write_bytes(text)
-        Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
+            path.write_bytes(text)
 
     def pytest(self, tests: Sequence[str], cpu: float, until: float, without: Iterable[str] = ()) -> Ran:
         """Those tests up to the first that fails, `without` some."""
@@ -88,9 +85,11 @@ class Tree:
         set_here = {
             "PYTHONPATH": os.pathsep.join(paths),
             "PYTHONHASHSEED": "0",
-            "PYTHONDONTWRITEBYTECODE": "1",  # a mutant may have the size and the second of what it came from
+            **BYTECODE,
             "TMPDIR": str(self.temporary),
         }
+        if self.cache:
+            set_here["IMBREX_TESTS_CACHE"] = str(self.cache)
         if self.cores:
             os.sched_setaffinity(0, self.cores)  # of this thread, and of what it starts
         output = self.temporary / "output.txt"
@@ -114,15 +113,31 @@ class Tree:
             stop(leader)
 
 
-def copied(project: Path, into: Path, job: int = 0) -> Tree:
-    """What the project has, as it is now; two cores for each job, as of the machines that run the tests."""
+def built(project: Path, into: Path) -> Path:
+    """A cache with what executes AMD's instructions: 13 CPU seconds that each run of its tests would spend.
+
+    A key there is what was compiled, so a mutant of that is compiled all the same.
+    """
+    given = os.environ | {"PYTHONPATH": str(project / "src"), "IMBREX_CACHE_DIR": str(into)}
+    made = [sys.executable, "-c", "from imbrex.cdna.machine import core; core()"]
+    subprocess.run(made, env=given, check=True)
+    return into
+
+
+def copied(project: Path, into: Path, job: int = 0, cache: Path | None = None) -> Tree:
+    """What the project has, as it is now; two cores for each job, as of the machines that run the tests.
+
+    cache: what each run of tests begins with.
+    """
     cores = sorted(os.sched_getaffinity(0))
     two = frozenset(cores[(job + i) % len(cores)] for i in range(2))
-    tree = Tree(into / "tree", into / "tmp", two)
+    tree = Tree(into / "tree", into / "tmp", two, cache)
     tree.temporary.mkdir(parents=True)
     for name in _files(project):
         (tree.root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(project / name, tree.root / name)
+    compiled = [sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "checked-hash", "src"]
+    subprocess.run(compiled, cwd=tree.root, env=os.environ | BYTECODE, check=True)
     return tree
 
 
