@@ -131,7 +131,7 @@ def _wrong_on_gpu(kernel: Kernel) -> str | None:
     """The same on a GPU, by what the GPU computes in float64 where it can: NumPy would take longer than all
     else of a trial.
     """
-    if kernel.target.is_cuda and has_device(kernel.problem):
+    if kernel.target.is_cuda and has_device():
         unit = unit_of(kernel.target.chip, kernel.problem.dtype)
         found = Verdict((checked(kernel.problem, kernel, 0, "integer", unit),))
     else:

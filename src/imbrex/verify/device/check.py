@@ -179,12 +179,12 @@ def _is_poison(array: Tensor) -> Tensor:
 
 def is_for_device(problem: Problem) -> bool:
     """Is it too large for NumPy, and can torch compute it on a GPU that is here?"""
-    return problem.flops > HOST_FLOPS and has_device(problem)
+    return problem.flops > HOST_FLOPS and has_device()
 
 
-def has_device(problem: Problem) -> bool:
-    """Can torch compute it on a GPU that is here?"""
-    if problem.epilogue is not None or importlib.util.find_spec("torch") is None:
+def has_device() -> bool:
+    """Is there a GPU on which torch computes?"""
+    if importlib.util.find_spec("torch") is None:
         return False
     torch: Any = import_module("torch")
     return bool(torch.cuda.is_available())
