@@ -86,17 +86,6 @@ def test_an_instruction_has_three_taps() -> None:
     assert leading << 4 == 128, "the next tap is a pixel further on"
 
 
-def test_warps_read_a_line_once(tmp_path: Path) -> None:
-    pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC compiles for NVIDIA GPUs")
-    if find_disassembler() is None:
-        pytest.skip("no disassembler")
-    text = sass(compiled("warps", tmp_path))
-    assert text is not None and "GMMA" not in text
-    lines, rows, columns = 3, 3, 3
-    assert len(re.findall(r"\bHMMA\b", text)) == lines * rows * columns * 2
-    assert len(re.findall(r"\bLDSM\b", text)) == lines + (lines + rows - 1) * columns
-
-
 @pytest.mark.parametrize(("case", "parts"), [("planes, streams of 28", 1), ("planes, streams of 56", 2)])
 def test_planes_are_not_turned(case: str, parts: int, tmp_path: Path) -> None:
     """Each line is read once, in two blocks of 8, and meets three of the other array."""
