@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.resources import files
 
 import numpy as np
 import pytest
 
+from imbrex.build.isa import isa
+from imbrex.build.shared_library import build_shared
 from imbrex.cdna.execute import Strictness
+from imbrex.cdna.machine import FLAGS
 from imbrex.diagnostic import Diagnostic
 
 Run = Callable[..., int]
@@ -146,3 +150,13 @@ def test_an_unknown_instruction_that_is_not_reached_does_no_harm(run: Run) -> No
     found = result()
     run(f"{LOAD}{WAIT}  s_branch over\n  v_cubeid_f32 v2, v2, v2, v2\nover:\n{STORE}", GIVEN, found)
     assert np.array_equal(found, GIVEN)
+
+
+def test_the_core_compiles_for_cpus_of_half_precision() -> None:
+    """Where AVX512-FP16 makes ldexp instructions, clang 22 ends with a trap."""
+    if isa().arch != "x86_64":
+        pytest.skip("-march=sapphirerapids is of x86-64")
+    folder = files("imbrex.cdna") / "core"
+    sources = {f.name: f.read_text(encoding="utf-8") for f in folder.iterdir() if f.name.endswith(".h")}
+    sources["float.cpp"] = (folder / "float.cpp").read_text(encoding="utf-8")
+    assert build_shared(sources, flags=(*FLAGS, "-march=sapphirerapids")).path.exists()
