@@ -29,7 +29,7 @@ from imbrex.config.tuning import Tuning, text
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d, Problem
-from imbrex.view.mma.vector import CPU_UNITS
+from imbrex.view.mma.vector import CPU_UNITS, without_tiles
 
 __all__ = ["bucketed", "buckets", "of_most", "of_size", "tile_of"]
 
@@ -98,10 +98,13 @@ def _different(found: Sequence[Bucket], request: Request, of: Configuration) -> 
 
 
 def _configured(request: Request, size: int) -> Configuration:
-    """The configuration for one size; of a GPU, what is not said is chosen among what takes others, too."""
+    """The configuration for one size; what is not said is chosen among what takes others, too."""
     request = replace(request, problem=request.problem.at(size))
-    if not isinstance(request.machine, GpuMachine) or request.config is not None:
+    if request.config is not None:
         return configured(request)
+    if isinstance(request.machine, CpuMachine):
+        has_tuning = request.tuning is not None
+        return configured(request if has_tuning else replace(request, machine=without_tiles(request.machine)))
     in_place = "v4r4" if isinstance(request.problem, Conv2d) else "direct"
     request = replace(request, algorithm=request.algorithm or in_place)
     found = configured(request)

@@ -179,6 +179,16 @@ def test_a_configuration_is_one_text_and_makes_the_same_code() -> None:
     assert again.library == kernel.library
 
 
+TILES = "v1:cpu:32,32,64,64,64,16,k_blocked,b,straight,tdpbf16ps"
+
+
+@pytest.mark.parametrize(("dtype", "unit"), [("bf16", "vdpbf16ps"), ("i8", "vpdpbusd")])
+def test_on_a_machine_with_tiles_vectors_multiply(dtype: str, unit: str) -> None:
+    kernel = compile(Gemm("?1..100", 40, 64, dtype=dtype), target="amx", emulate=True)
+    assert {tuning.unit for tuning in kernel.tunings} == {unit}
+    assert kernel.at(37).check().is_right
+
+
 REFUSED = [
     (
         Conv2d("forward", "?", 3, 8, 8, 4, 3, 3),
@@ -189,7 +199,7 @@ REFUSED = [
     (Gemm("?", 8, 8), {"schedule": "stream_k:4"}, "the schedule 'stream_k:4' counts tiles"),
     (
         Gemm("?", 64, 64, dtype="bf16"),
-        {"target": "amx", "emulate": True},
+        {"target": "amx", "emulate": True, "tuning": TILES},
         "unit tdpbf16ps multiplies tiles of known sizes",
     ),
 ]

@@ -11,7 +11,7 @@ with its rows; nothing else of an instruction decides how operands are packed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
@@ -31,7 +31,7 @@ from imbrex.view.mma.layout import (
     vector_operand,
 )
 
-__all__ = ["CPU_UNITS", "FMA", "CpuUnit", "Numbers", "fastest_unit", "units_of"]
+__all__ = ["CPU_UNITS", "FMA", "CpuUnit", "Numbers", "fastest_unit", "units_of", "without_tiles"]
 
 Numbers: TypeAlias = Literal["ieee", "flushed", "exact"]
 """What an instruction computes: as IEEE 754 says; with subnormal operands and sums as zeros, whatever the
@@ -222,3 +222,9 @@ def units_of(machine: CpuMachine, dtype: DType) -> tuple[CpuUnit, ...]:
 def fastest_unit(machine: CpuMachine, dtype: DType) -> CpuUnit:
     """What multiplies most of this type at a time on the machine: tiles, then the most neighbours along k."""
     return max(units_of(machine, dtype), key=lambda unit: (unit.tiles is not None, unit.packed))
+
+
+def without_tiles(machine: CpuMachine) -> CpuMachine:
+    """The machine as a product uses it whose number of rows is not known, which tiles have to be told."""
+    of_tiles = {feature for unit in CPU_UNITS.values() if unit.tiles for feature in unit.needs.values()}
+    return replace(machine, features=machine.features - of_tiles)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ from imbrex.build.amd.hot_loop import (
     Inst,
     bound_of,
     counts_of,
-    find_mca,
     hot_loop,
     hot_loop_of,
     mca_busy,
@@ -253,7 +253,7 @@ def test_conflicts_slow_the_timeline() -> None:
     assert simulated_busy(loop, "gfx942", 4, Conflicts(read=4.0)) < free / 2
 
 
-@pytest.mark.skipif(find_mca() is None, reason="llvm-mca is not installed")
+@pytest.mark.skipif(shutil.which("llvm-mca-22") is None, reason="llvm-mca 22 is not installed")
 def test_llvm_agrees_on_products_alone() -> None:
     accumulators = [
         f"v_mfma_f32_16x16x16_f16 v[{4 * i}:{4 * i + 3}], v[80:81], v[82:83], 0" for i in range(8)
