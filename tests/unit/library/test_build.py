@@ -17,6 +17,7 @@ import pytest
 from tests.patience import HANG_S
 from tests.unit.cli.conftest import Said
 
+from imbrex.build.isa import isa
 from imbrex.cli import main
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.sizes import sizes_of
@@ -102,6 +103,26 @@ def test_the_program_checks_every_kernel(imbrex: Imbrex, tmp_path: Path) -> None
         bad = checked("wrong.c")
         assert bad.returncode == 1 and "WRONG" in bad.stdout
         assert f"{checked_sizes} problems, not all right" in bad.stdout
+
+
+TWINS = (
+    "gemm -t bf16 -m {} -n 64 -k 64",
+    "gemm -t i8 -m {} -n 64 -k 64",
+    "conv -n 1 -c {0} -H 9 -W 9 -k {0} -y 3 -x 3 -p 1 -q 1 -g {0} -F 1",
+    "conv -n 1 -c {0} -H 40 -W 40 -k {0} -y 3 -x 3 -p 1 -q 1 -g 8 -F 1 --in_layout NHWC --out_layout NHWC"
+    " --fil_layout NHWC",
+)
+
+
+@pytest.mark.parametrize("target", [None, *(["amx", "avx2"] if isa().arch == "x86_64" else [])])
+def test_kernels_of_one_family_are_linked(target: str | None, imbrex: Imbrex, tmp_path: Path) -> None:
+    """What the device headers define is defined once, however many kernels include it."""
+    log = tmp_path / "log.txt"
+    log.write_text("\n".join(problem.format(size) for problem in TWINS for size in (32, 64)))
+    words = ("--library", "twins", "--untuned", *(("--target", target) if target else ()))
+    said = imbrex("build", str(log), "-o", str(tmp_path / "twins"), *words)
+    assert said.code == 0, said.errors
+    assert (tmp_path / "twins" / "libtwins.so").exists()
 
 
 def test_from_cpp_and_from_python_without_imbrex(imbrex: Imbrex, tmp_path: Path) -> None:

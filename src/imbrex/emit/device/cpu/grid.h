@@ -46,12 +46,12 @@ template <class T, class D> IMBREX_INLINE void store_apart(D *p, int64_t step, v
 // Lane j of the result is lane at[j] of x, where an instruction does that.
 template <class T> constexpr bool turns_lanes = false;
 #if defined(IMBREX_AVX512)
-template <> constexpr bool turns_lanes<float> = true;
+template <> inline constexpr bool turns_lanes<float> = true;
 IMBREX_INLINE vec<float> turned(vec<float> x, lane_bits at) {
   return (vec<float>)_mm512_maskz_permutexvar_ps(0xffff, (__m512i)at, (__m512)x); // see vec_x86.h
 }
 #elif defined(IMBREX_AVX2)
-template <> constexpr bool turns_lanes<float> = true;
+template <> inline constexpr bool turns_lanes<float> = true;
 IMBREX_INLINE vec<float> turned(vec<float> x, lane_bits at) {
   return (vec<float>)_mm256_permutevar8x32_ps((__m256)x, (__m256i)at);
 }
