@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from ml_dtypes import bfloat16
 
+import imbrex
 from imbrex.build.isa import isa
 from imbrex.chip import CPU_ISAS, CpuMachine
 from imbrex.config import tuning
@@ -71,6 +72,38 @@ def test_products_and_convolutions(line: str, form: str | None, build: Any) -> N
     built = build(problem, "cpu", None if form is None else tuning.parse(form))
     assert all(isinstance(found, CpuTuning) and found.unit != FMA.name for found in built.tunings)
     result = built.run(3)
+    assert result.is_right, str(result)
+
+
+KEPT = {
+    "last columns": ("gemm -t bf16 -m 37 -n 75 -k 200", "7,32,42,96,64,16,k_blocked,b,straight,vdpbf16ps"),
+    "alpha, beta": (
+        "gemm -t bf16 -m 37 -n 75 -k 200 --alpha 2 --beta 3",
+        "7,32,42,96,64,16,k_blocked,a,straight,vdpbf16ps",
+    ),
+    "C turned": (
+        "gemm -t bf16 -m 37 -n 75 -k 200 -transB 1",
+        "6,32,36,64,64,16,k_blocked,b,swapped,vdpbf16ps",
+    ),
+    "finished": (
+        'gemm -t f16 -m 37 -n 70 -k 200 -g 2 --epilogue "relu(x + bias)"',
+        "7,32,42,96,64,16,k_blocked,b,straight",
+    ),
+    "A cut": ("gemm -t f16 -m 41 -n 33 -k 171 -transA 1", "6,32,36,64,64,16,k_major,b,straight"),
+    "any rows": ("gemm -t f16 -m ? -n 33 -k 171", "6,32,36,64,64,16,k_blocked,b,straight"),
+}
+"""C holds no sums between steps of K, being narrower than they are."""
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_sums_are_kept_between_steps(case: str) -> None:
+    line, form = KEPT[case]
+    unit = form.rpartition(",")[2] if "ps" in form else "fma"
+    if host().vector_bytes != 64 or not CPU_UNITS[unit].fits(host()):
+        pytest.skip(f"{host().name} has no {unit} in 64 bytes")
+    kernel = imbrex.compile(line, tuning=f"v1:cpu:{form}", threads=2)
+    assert "kept_c" in kernel.bundle.files["gemm.hpp"]
+    result = kernel.check()
     assert result.is_right, str(result)
 
 

@@ -36,13 +36,15 @@ FORMS = (
     ("-m 127 -n 150 -k 290 -transA 1", "16,48,32,96,128,16,k_major,b,straight"),
     ("-m 9 -n 70 -k 77 -transB 1", "9,32,18,64,1024,16,k_blocked,b,straight"),
     ("-m 79 -n 70 -k 77", "64,16,64,64,1024,16,k_blocked,a,straight"),
+    ("-m 64 -n 96 -k 300 --beta 1", "32,32,64,96,128,16,k_blocked,a,straight"),
+    ("-m 70 -n 96 -k 300 --alpha 2 --beta 3", "32,32,64,96,128,16,k_blocked,a,straight"),
 )
 """Every shape of sums; A in place, packed, cut from columns, turned; few last rows, columns, k."""
 CONVOLUTIONS = (
     "-n 2 -c 64 -H 19 -W 17 -k 40 -y 3 -x 3 -p 1 -q 1 -F {way} -I NHWC -f NHWC -O NHWC",
     "-n 2 -c 12 -g 2 -H 11 -W 10 -k 18 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -F {way}",
     "-n 1 -c 96 -H 14 -W 14 -k 64 -y 1 -x 1 -F {way}",
-    "-n 1 -c 8 -g 8 -H 9 -W 9 -k 8 -y 3 -x 3 -p 1 -q 1 -F {way}",
+    "-n 1 -c 160 -g 2 -H 9 -W 9 -k 96 -y 3 -x 3 -p 1 -q 1 -F {way}",
 )
 UNITS = {"bf16": "tdpbf16ps", "i8": "tdpbssd"}
 

@@ -54,7 +54,7 @@ CHUNKS = range(24, 7, -1)
 
 
 def fused(body: Sequence[Stmt]) -> list[Stmt]:
-    """The body, or, where C has no guards and can hold sums between steps, its windows and one Product."""
+    """The body, or, where C has no guards, its windows and one Product."""
     parts = _parts(body)
     if parts is None:
         return list(body)
@@ -72,7 +72,8 @@ def fused(body: Sequence[Stmt]) -> list[Stmt]:
     made = replace(product(parts, a), finish=parts.c.finish)
     if parts.steps is None:
         return [*kept(body), made]
-    inner = (*kept(parts.steps.body), replace(made, steps=parts.steps.count))
+    made = replace(made, steps=parts.steps.count, keeps_sums=not _holds_sums(parts.c))
+    inner = (*kept(parts.steps.body), made)
     return [*kept([s for s in body if s is not parts.steps]), replace(parts.steps, body=inner)]
 
 
@@ -112,8 +113,6 @@ def _parts(body: Sequence[Stmt]) -> Parts | None:
     steps = loops[0] if products[0].first is not None else None
     parts = Parts(a, b, products[0], stores[0], axes, "a" if a.stays else "b", steps)
     is_plain = stores[0].method == "set" and not stores[0].window.sizes
-    if steps is not None and not _holds_sums(stores[0]):
-        return None
     has_form = parts.stationary == "b" or not stores[0].is_transposed
     return parts if is_plain and has_form else None
 
@@ -140,7 +139,8 @@ def in_place(parts: Parts) -> Window | InPlace | RunsInPlace | ShortRuns | None:
     if not window.sizes and pitch.is_constant and not rest.mentions(lanes.var):
         step = abs(pitch.const) * dest.dtype.bytes
         base = Ref(window.buffer, rest + rows.offset.subs({rows.var: lin(0)}))
-        return window if crowds(parts.a.width, step) else InPlace(base, pitch.const)
+        is_crowd = parts.product.unit.tiles is None and crowds(parts.a.width, step)
+        return window if is_crowd else InPlace(base, pitch.const)
     run = common_run(lanes, parts.steps)
     if run >= vector and run % vector == 0:
         return RunsInPlace(window, run)

@@ -208,7 +208,8 @@ class Product:
     lanes n, or the other way round.  unit: what multiplies.  m_sizes, n_sizes: the extents that m_count and
     n_count take; of the dim that is `open`, the greatest and the least, and any between them.  step: the
     variable of the loop over K around this, which takes up to k at a time from start (0) on; C holds the sums
-    in between.  finish: what becomes of them before they are stored, in the last of `steps` steps.
+    in between, or, where `keeps_sums`, memory of the workgroup's.  finish: what becomes of them before they
+    are stored, in the last of `steps` steps.
     """
 
     a: Window | InPlace | RunsInPlace | ShortRuns
@@ -233,6 +234,7 @@ class Product:
     finish: Finishing | None = None
     steps: int = 1
     open: Literal["m", "n"] | None = None
+    keeps_sums: bool = False
 
     @property
     def indices(self) -> tuple[Lin, ...]:

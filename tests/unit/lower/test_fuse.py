@@ -8,7 +8,7 @@ from imbrex.chip import CPU_ISAS, target
 from imbrex.config.configured import configured
 from imbrex.config.request import Request
 from imbrex.config.tuning import parse, text
-from imbrex.dtype import F16
+from imbrex.dtype import F16, F32
 from imbrex.index.expr import var
 from imbrex.ir.dialect import context
 from imbrex.ir.from_problem import problem_module
@@ -169,12 +169,12 @@ def test_short_runs_of_rows_that_are_evenly_apart_are_read_in_place() -> None:
         assert product.k == (27 if is_copied else 36)
 
 
-def test_two_steps_of_k_keep_a_tile_of_sums_that_c_cannot_hold() -> None:
-    f16 = Gemm(m=40, n=64, k=64, dtype=F16)
-    found = statements(f16, "v1:cpu:10,32,40,64,32,16,k_blocked,b,straight")
-    assert not any(isinstance(s, Product) for s in found)
-    (gemm,) = [s for s in found if isinstance(s, PanelGemm)]
-    assert gemm.first is not None
+def test_two_steps_of_k_keep_sums_that_c_cannot_hold() -> None:
+    tuning = "v1:cpu:10,32,40,64,32,16,k_blocked,b,straight"
+    for dtype, is_narrow in ((F16, True), (F32, False)):
+        product = the_product(Gemm(m=40, n=64, k=64, dtype=dtype), tuning)
+        assert product.steps == 2 and product.keeps_sums == is_narrow
+    assert not the_product(Gemm(m=40, n=64, k=32, dtype=F16), tuning).keeps_sums
 
 
 def test_an_atomic_store_is_not_fused() -> None:
@@ -207,6 +207,6 @@ def test_an_epilogue_is_part_of_the_product() -> None:
 def test_what_c_held_before_is_asked_for_after_sums_of_integers() -> None:
     """Such sums are scaled as floats, at the end: C cannot hold them in between."""
     tuning = "v1:cpu:8,32,40,64,512,16,k_blocked,b,straight"
-    for beta, is_one in ((0.0, True), (1.0, False)):
+    for beta, are_kept in ((0.0, False), (1.0, True)):
         gemm = Gemm(m=40, n=64, k=1024, dtype="i8", beta=beta, epilogue="relu(x)")
-        assert any(isinstance(s, Product) for s in statements(gemm, tuning)) == is_one
+        assert the_product(gemm, tuning).keeps_sums == are_kept

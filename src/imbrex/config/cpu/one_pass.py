@@ -50,7 +50,7 @@ def parts(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> Mapping[str
         "products": side_by_side(_products(plan, tile_cycles, prices), _feed(plan, machine)),
         "A": _operand_a(plan, machine),
         "B": _operand_b(plan, machine),
-        "C": _result(plan, prices),
+        "C": _result(plan, prices) + _kept_sums(plan, machine),
         "windows": _windows(plan, prices),
     }
 
@@ -85,8 +85,8 @@ def _lines_of_b(plan: CpuPlan) -> int:
 
 
 def tile_feed(plan: CpuPlan, machine: CpuMachine) -> float:
-    """Cycles in which operands of tiles come from L2: what moves past the panel that stays, unless L1 keeps
-    both; and that panel, too, where it is no small one.  None of vectors.
+    """Cycles in which operands of tiles come from L2 or L3: what moves past the panel that stays, unless L1
+    keeps both; and that panel, too, where L1 has no place for it.  None of vectors.
     """
     t, size = plan.tuning, plan.element.bytes
     tiles = CPU_UNITS[t.unit].tiles
@@ -94,11 +94,12 @@ def tile_feed(plan: CpuPlan, machine: CpuMachine) -> float:
         return 0.0
     lines = t.m_per_thread, t.n_per_thread
     moving, still = lines if t.stationary == "b" else lines[::-1]
-    block = plan.block_rows if t.stationary == "b" else plan.block_columns
+    passing = plan.panel_k * (plan.block_rows if t.stationary == "b" else plan.block_columns) * size
     kept = plan.panel_k * still * size
-    read = 0 if kept + plan.panel_k * block * size <= machine.l1_bytes else moving
-    read += still if kept > machine.prices.near * machine.l1_bytes else 0
-    return plan.row_panels * plan.column_panels * read * plan.oriented.k * size * tiles.feed
+    far = tiles.feed + _missed(passing, machine) * (tiles.far_feed - tiles.feed)
+    read = 0.0 if kept + passing <= machine.l1_bytes else moving * far
+    read += still * tiles.feed if kept > tiles.near * machine.l1_bytes else 0.0
+    return plan.row_panels * plan.column_panels * read * plan.oriented.k * size
 
 
 def _summed_columns(plan: CpuPlan) -> int:
@@ -117,10 +118,13 @@ def last_columns(n: int, lanes: int, words: int) -> int:
 
 
 def reads_a_in_place(plan: CpuPlan) -> bool:
-    """Is A's panel a matrix that the microkernel can read where it lies?"""
-    gemm, dtype = plan.oriented, plan.context.dtype
+    """Is A's panel a matrix that the microkernel can read where it lies?
+
+    A tile takes whole cache lines at once, so it is no matter how they crowd.
+    """
+    gemm, dtype, unit = plan.oriented, plan.context.dtype, CPU_UNITS[plan.tuning.unit]
     is_matrix = gemm.a.step[0] == 1 and gemm.a.run[0] >= min(gemm.k, SAMPLE)
-    is_crowd = crowds(plan.tuning.m_per_thread, gemm.k * dtype.bytes)
+    is_crowd = unit.tiles is None and crowds(plan.tuning.m_per_thread, gemm.k * dtype.bytes)
     return is_matrix and not is_crowd and plan.element == dtype
 
 
@@ -204,6 +208,16 @@ def _result(plan: CpuPlan, prices: Prices) -> float:
     return vectors * prices.scatter
 
 
+def _kept_sums(plan: CpuPlan, machine: CpuMachine) -> float:
+    """What sums of tiles cost between steps, in C or kept apart, since both are further away than L1."""
+    tiles = CPU_UNITS[plan.tuning.unit].tiles
+    if tiles is None:
+        return 0.0
+    sums, block = plan.context.dtype.accumulator.bytes, plan.block_rows * plan.block_columns
+    rate = tiles.kept + _missed(block * sums, machine) * (tiles.far_kept - tiles.kept)
+    return (plan.k_iterations - 1) * 2 * plan.padded_rows * plan.padded_columns * sums * rate
+
+
 def _windows(plan: CpuPlan, prices: Prices) -> float:
     row_blocks, column_blocks = plan.blocks
     placed = plan.block_columns + plan.oriented.k + (0 if reads_a_in_place(plan) else plan.block_rows)
@@ -232,5 +246,9 @@ def _rate(held_bytes: int, machine: CpuMachine, level: Level) -> float:
     """
     if held_bytes > machine.l3_bytes // L3_PARTS:
         return level.memory
-    missed = min(1.0, max(0.0, 2 * held_bytes / machine.l2_bytes - 1))
-    return level.l2 + missed * (level.l3 - level.l2)
+    return level.l2 + _missed(held_bytes, machine) * (level.l3 - level.l2)
+
+
+def _missed(held_bytes: int, machine: CpuMachine) -> float:
+    """The part of this much that is not met in L2 again."""
+    return min(1.0, max(0.0, 2 * held_bytes / machine.l2_bytes - 1))

@@ -155,15 +155,21 @@ class CpuPlan:
     @cached_property
     def is_fused(self) -> bool:
         """Is each step over K one product, which reads operands in place where it can and needs no private
-        tile of all of C?
+        tile of all of C, unless that cannot hold the sums between steps?
 
-        Panels of A keep neighbouring K together or are cut from a matrix of neighbours along m, B stays
-        where C is transposed, and C can hold the sums between steps.
+        Panels of A keep neighbouring K together or are cut from a matrix of neighbours along m, and B stays
+        where C is transposed.
         """
-        c, dtype = self.oriented.c, self.context.dtype
+        c = self.oriented.c
         may_store = self.tuning.stationary == "b" or c.run[0] <= c.run[1]
         has_form = self.tuning.a_layout == "k_blocked" or self.oriented.a_is_columns
-        return has_form and may_store and (self.k_iterations == 1 or dtype.output == dtype.accumulator)
+        return has_form and may_store
+
+    @cached_property
+    def keeps_sums(self) -> bool:
+        """Is C too narrow for the sums between steps, so that they stay in memory of the workgroup's?"""
+        dtype = self.context.dtype
+        return self.is_fused and self.k_iterations > 1 and dtype.output != dtype.accumulator
 
     @cached_property
     def element(self) -> DType:
@@ -191,10 +197,10 @@ class CpuPlan:
 
     @property
     def c_tile_bytes(self) -> int:
-        """The private tile of C; of a single panel where each step is one product."""
+        """The private tile of C; of a single panel where each step is one product, and kept sums."""
         rows, columns = self.block_rows, self.block_columns
         if self.is_fused:
-            columns = self.tuning.n_per_thread
+            columns = self.tuning.n_per_thread + (columns if self.keeps_sums else 0)
         return round_up(rows * columns * self.context.dtype.accumulator.bytes, PANEL_ALIGN)
 
     @property

@@ -21,7 +21,9 @@ LONGEST_PASS = 8192
 K_STEPS = (1024, 2048)
 WIDE = 8
 """Vectors of a register tile of few rows, whose B passes once: memory gives longer pieces of rows sooner."""
-TILE_K_STEPS = (128, 192, 256, 512, 1024)
+TILE_K_STEPS = (192, 256, 384, 512, 1024)
+"""Words of K where tiles multiply: L1 feeds them while it has a place for a panel of A."""
+TILE_BLOCK_EDGES = (128, 256, 512, 1024)
 
 
 def cpu_space(context: GemmContext, machine: CpuMachine) -> list[CpuTuning]:
@@ -31,7 +33,6 @@ def cpu_space(context: GemmContext, machine: CpuMachine) -> list[CpuTuning]:
 
     The layout of A's panels is not searched: packing along the longer run, of K or of the rows, is cheaper.
     Where steps over K can be products of their own, nothing else is tried: it was slower wherever measured.
-    But tiles are fed from L1, which keeps no more of K than a panel of few steps has.
     """
     unit = fastest_unit(machine, context.dtype)
     found = [
@@ -39,8 +40,6 @@ def cpu_space(context: GemmContext, machine: CpuMachine) -> list[CpuTuning]:
         for swapped in (False, True)
         for t in (*_one_pass(context, machine, swapped, unit), *_oriented(context, machine, swapped, unit))
     ]
-    if unit.tiles is not None:
-        return [t for t in found if t.a_layout == "k_blocked" or t.plan(context).is_fused]
     return [t for t in found if t.plan(context).is_fused] or found
 
 
@@ -56,7 +55,7 @@ def _one_pass(context: GemmContext, machine: CpuMachine, swapped: bool, unit: Cp
     k_steps = _k_steps(gemm, lanes * unit.packed, unit)
     for vectors in (*range(1, 5), *_wide(gemm, machine, unit, lanes)):
         for rows in _heights(gemm.m, machine, unit, vectors):
-            m_blocks, n_blocks = _edges(gemm.m, rows), _edges(gemm.n, vectors * lanes)
+            m_blocks, n_blocks = _edges(gemm.m, rows, unit), _edges(gemm.n, vectors * lanes, unit)
             for k_block, m_block, n_block, order in product(k_steps, m_blocks, n_blocks, orders):
                 blocks = m_block, n_block, k_block
                 yield CpuTuning(rows, vectors * lanes, *blocks, lanes, layout, order, swapped, unit.name)
@@ -106,7 +105,7 @@ def _oriented(context: GemmContext, machine: CpuMachine, swapped: bool, unit: Cp
     orders: tuple[Stationary, ...] = ("a", "b")
     k_blocks = _k_blocks(gemm.k, lanes * unit.packed, unit)
     for rows, columns in register_tiles(gemm, machine, lanes, unit):
-        m_blocks, n_blocks = _edges(gemm.m, rows), _edges(gemm.n, columns)
+        m_blocks, n_blocks = _edges(gemm.m, rows, unit), _edges(gemm.n, columns, unit)
         for k_block, m_block, n_block, order in product(k_blocks, m_blocks, n_blocks, orders):
             blocks = m_block, n_block, k_block
             yield CpuTuning(rows, columns, *blocks, lanes, layout, order, swapped, unit.name)
@@ -135,8 +134,8 @@ def _k_blocks(k: int, vector: int, unit: CpuUnit) -> list[int]:
     return sorted({round_up(-(-k // -(-k // (near * unit.packed))), vector) for near in sizes})
 
 
-def _edges(size: int, tile: int) -> list[int]:
+def _edges(size: int, tile: int, unit: CpuUnit) -> list[int]:
     """`size` in equal blocks of whole tiles, near each of the usual sizes, and undivided."""
     tiles = -(-size // tile)
-    pieces = {-(-size // edge) for edge in BLOCK_EDGES} | {1}
+    pieces = {-(-size // edge) for edge in (BLOCK_EDGES if unit.tiles is None else TILE_BLOCK_EDGES)} | {1}
     return sorted({-(-tiles // min(count, tiles)) * tile for count in pieces})

@@ -31,12 +31,15 @@ def scratch_members(stmt: Product) -> list[str]:
     m, n = max(stmt.m_sizes), max(stmt.n_sizes)
     panels = f"imbrex::round_up({n}, {stmt.lanes})" if stmt.stationary == "a" else str(stmt.lanes)
     rows = f"imbrex::round_up({m if stmt.c_is_transposed else stmt.rows}, {width})"
-    started = [f"alignas(64) int32_t start[imbrex::round_up({n}, {stmt.lanes})];"]
+    columns = f"imbrex::round_up({n}, {stmt.lanes})"
+    started = [f"alignas(64) int32_t start[{columns}];"]
+    kept = [f"alignas(64) {sums.c_name} kept_c[{m} * {columns}];"]
     return [
         *_a_members(stmt, kind, k),
         f"alignas(64) {kind} panels_b[{k} * {panels}];",
         f"alignas(64) {kind} columns_b[{k} * {width}];",
         f"alignas(64) {sums.c_name} tile_c[{rows} * {stmt.lanes}];",
+        *(kept if stmt.keeps_sums else []),
         *(started if stmt.unit.is_shifted else []),
     ]
 
@@ -47,8 +50,7 @@ def text(stmt: Product) -> list[str]:
     width = f"imbrex::width<{stmt.c.computed.c_name}>"
     has_runs, count = isinstance(stmt.a, RunsInPlace), "" if stmt.step is None else f", {_k(stmt)}"
     zeros = [f"for (auto &zero : scratch.zeros_a) zero = {_zero(stmt)};"] if has_runs else []
-    m = "imbrex::round_up(M.value, rows)" if stmt.open == "m" else "M.value"
-    shape = f"{unit}, rows, {stmt.lanes} / {width}, {m}, N.value, {stmt.k}{_columns(stmt)}"
+    shape = f"{unit}, rows, {stmt.lanes} / {width}, {_height(stmt)}, N.value, {stmt.k}{_columns(stmt)}"
     kind = f"imbrex::open_columns<{unit}, {stmt.lanes} / {width}, {stmt.k}{_columns(stmt)}>"
     ends = "columns" if stmt.open == "n" else "0, product::n_panels"
     operand_b = "shifted_b" if stmt.unit.is_shifted else "operand_b"
@@ -75,6 +77,11 @@ def text(stmt: Product) -> list[str]:
             met += [f"n_count == {n}"] if stmt.open != "n" else []
             lines.append(f"if ({' && '.join(met)}) {call}")
     return lines
+
+
+def _height(stmt: Product) -> str:
+    """Rows of the tile; of a run-time number, the most, in whole panels."""
+    return "imbrex::round_up(M.value, rows)" if stmt.open == "m" else "M.value"
 
 
 def _m_end(stmt: Product) -> str:
@@ -129,6 +136,8 @@ def _a(stmt: Product) -> str:
             rows = "m_count" if stmt.open == "m" else "M.value"
             rest = f"{stmt.a.pitch}, {_k(stmt)}, {rows}, scratch.panels_a"
             return f"{_columns_of(stmt)} operand_a({at}, {rest});"
+        if _may_copy(stmt):
+            return f"{_lines_of(stmt)} operand_a{{{at}, {stmt.a.pitch}, {_k(stmt)}, scratch.rows_a}};"
         return f"imbrex::a_in_place<{unit}> operand_a{{{at}, {stmt.a.pitch}}};"
     if isinstance(stmt.a, RunsInPlace):
         window = f"scratch.{stmt.a.window.name}"
@@ -182,7 +191,7 @@ def _a_members(stmt: Product, kind: str, k: str) -> list[str]:
         case InPlace(is_transposed=True):
             return [f"alignas(64) {kind} panels_a[{_columns_of(stmt)}::elements<{stmt.rows}>];"]
         case InPlace():
-            return []
+            return [f"alignas(64) {kind} rows_a[{_lines_of(stmt)}::elements<{stmt.rows}>];"] * _may_copy(stmt)
         case RunsInPlace(run=run):
             return [
                 f"const {kind} *runs_a[{stmt.k // run + 1} * {stmt.rows}];",
@@ -205,23 +214,38 @@ def _columns_of(stmt: Product) -> str:
     return f"imbrex::a_columns<{_unit(stmt)}, {stmt.a.base.buffer.dtype.c_name}, {stmt.k}>"
 
 
+def _may_copy(stmt: Product) -> bool:
+    """Are rows of A read where they lie met by tiles so often that they are copied where lines cut them?"""
+    return stmt.unit.tiles is not None and stmt.stationary == "a" and max(stmt.n_sizes) > stmt.lanes
+
+
+def _lines_of(stmt: Product) -> str:
+    return f"imbrex::a_in_lines<{_unit(stmt)}, {stmt.k}>"
+
+
 def _c(stmt: Product) -> list[str]:
     kind = stmt.c.computed.c_name
     window = f"scratch.{stmt.c.name}"
     extent = "M.value" if stmt.c_is_transposed else "rows"
     form = "c_rows" if stmt.c_is_transposed else "c_lanes"
     types = f"{kind}, {stmt.c.buffer.dtype.c_name}, {extent}, {stmt.lanes}, decltype({window})"
-    beta = c.number(stmt.beta, stmt.c.computed)
-    if stmt.step is not None:
+    beta, in_steps = c.number(stmt.beta, stmt.c.computed), stmt.step is not None and not stmt.keeps_sums
+    if in_steps:
         start = "0" if stmt.start is None else c.index(stmt.start)
         beta = f"{stmt.step} > {start} ? {c.number(1.0, stmt.c.computed)} : {beta}"
     act = f"{{{c.number(stmt.alpha, stmt.c.computed)}, {beta}}}"
     if stmt.finish is not None:
-        types += f", {finishing.kind(kind, stmt.step is not None)}"
-        act = f"{{{act}, finish{'' if stmt.step is None else f', {stmt.step} == {stmt.steps - 1}'}}}"
+        types += f", {finishing.kind(kind, in_steps)}"
+        act = f"{{{act}, finish{f', {stmt.step} == {stmt.steps - 1}' if in_steps else ''}}}"
     name = stmt.c.buffer.name
     target = name if stmt.c.buffer.space == "global" else f"scratch.{name}"
-    return [f"imbrex::{form}<{types}> operand_c({target}, {window}, scratch.tile_c, {act});"]
+    made = "last_c" if stmt.keeps_sums else "operand_c"
+    stored = f"imbrex::{form}<{types}> {made}({target}, {window}, scratch.tile_c, {act});"
+    if not stmt.keeps_sums:
+        return [stored]
+    types = f"{kind}, {_height(stmt)}, rows, {stmt.lanes}, decltype(last_c)"
+    ends = f"{stmt.step} == 0, {stmt.step} == {stmt.steps - 1}"
+    return [stored, f"imbrex::c_kept<{types}> operand_c(last_c, scratch.kept_c, {ends});"]
 
 
 def _unit(stmt: Product) -> str:

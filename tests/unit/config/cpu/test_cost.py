@@ -16,9 +16,9 @@ from imbrex.dtype import BF16, F16, F32
 AVX512 = CPU_ISAS["avx512"]
 ALONG_K, ALONG_ROWS = Access(run=(1e12, 1.0), step=(1, 0)), Access(run=(1.0, 1e12), step=(0, 1))
 GEMM = GemmContext(100, 70, 300, F16, g=2, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
-TILE = CpuTuning(14, 32, 56, 64, 128, 16, "k_blocked")
-"""112 x 96 with padding: 8 x 3 register tiles, 2 x 2 blocks, 3 of K, and all of it twice.  Sums wait in the
-private tile between steps of K, for f16 cannot hold them.
+TILE = CpuTuning(14, 32, 56, 64, 128, 16, "k_major")
+"""112 x 96 with padding: 8 x 3 register tiles, 2 x 2 blocks, 3 of K, and all of it twice.  Panels are packed,
+and sums wait in the private tile between steps of K, for those of A keep no neighbours along k together.
 """
 CALLS = 8 * 3 * 3 * 2
 FREE = Prices(

@@ -35,6 +35,8 @@ template <class U> struct a_rows {
   const element_of_unit<U> *p;
   int64_t step;
 };
+// The same with zeros behind the last k, to a whole vector.
+template <class U> struct a_whole_rows : a_rows<U> {};
 template <class U, int MR, bool FetchesAhead = true> struct a_row_cursor {
   typedef element_of_unit<U> E;
   static constexpr int chunk = words_of_vector<U>, bases = (MR + 4) / 5;

@@ -7,6 +7,7 @@
 // AVX-512, <= 16 otherwise (with NV == 1 the broadcast is a memory operand).
 #pragma once
 #include "a_source.h"
+#include "sink.h"
 #include "transpose.h"
 
 namespace imbrex {
@@ -22,6 +23,9 @@ template <class U, int NV> struct b_panel {
   }
 };
 
+// A panel that passes an A which stays: where a unit can, it is loaded without taking A's place in the first cache.
+template <class U, int NV> struct b_passing : b_panel<U, NV> {};
+
 // A panel whose sums do not begin at 0.
 template <class B> struct b_started : B {
   const int32_t *start;
@@ -30,17 +34,6 @@ template <class T, class B> IMBREX_INLINE vec<T> start(const B &, int) { return 
 template <class T, class B> IMBREX_INLINE vec<T> start(const b_started<B> &b, int v) {
   return load<T>(b.start + v * width<T>);
 }
-
-// Puts the sums in a row-major tile, or adds them to it.
-template <class T> struct c_tile {
-  T *p;
-  int64_t step;
-  bool accumulate;
-  T *at(int m, int v) const { return p + m * step + v * width<T>; }
-  void operator()(int m, int v, vec<T> sum) const {
-    store<T>(at(m, v), accumulate ? vec<T>(sum + load<T>(at(m, v))) : sum);
-  }
-};
 
 // The accumulator stays in its register, and no later load comes before this point: a compiler that is free to
 // gather the broadcasts of several rows or k spills accumulators.

@@ -15,6 +15,32 @@ template <class U> struct a_in_place {
   template <int R, class Body> void visit(int row, Body body) { body(a_rows<U>{p + row * step, step}); }
 };
 
+// The same for tiles, where a panel stays while panels of B pass: rows that begin amid a cache line are two lines each time
+// a tile is loaded, so they are copied once, as are those that end amid a tile.  `buffer` has room for `elements<MR>`.
+template <class U, int K> struct a_in_lines {
+  typedef element_of_unit<U> E;
+  static constexpr int step_of_copy = round_up(K, k_width<U>) + k_width<U>; // no two rows of a tile in one set
+  template <int MR> static constexpr int elements = MR * step_of_copy;
+  const E *p;
+  int64_t step, k_count;
+  E *buffer;
+  template <int R, class Body> void visit(int row, Body body) {
+    const E *from = p + row * step;
+    const int64_t k_whole = k_count / k_width<U> * k_width<U>;
+    if (are_lines(from) && k_whole == k_count) return body(a_whole_rows<U>{from, step});
+    E *to = buffer;
+    for (int m = 0; m < R; ++m, from += step, to += step_of_copy) {
+      for (int64_t k = 0; k < k_whole; k += k_width<U>) put(to + k, unit<U>::load(from + k));
+      if (k_whole != k_count) put(to + k_whole, unit<U>::load(from + k_whole, k_count - k_whole));
+    }
+    body(a_whole_rows<U>{buffer, step_of_copy});
+  }
+
+private:
+  static void put(E *to, typename unit<U>::words x) { __builtin_memcpy(to, &x, sizeof(x)); }
+  bool are_lines(const E *from) const { return (int64_t(from) | step * int64_t(sizeof(E))) % line_bytes == 0; }
+};
+
 // Runs of `run` neighbouring k in place, wherever each run of each row lies: a view whose rows are m and whose lanes are
 // k, all lanes of a run neighbours in memory that exist together, as channels are that come last.  `table` has room for
 // (K / run + 1) * MR pointers; `zeros` are `run` elements that stand for what does not exist.  run is whole chunks.
@@ -221,14 +247,14 @@ template <class U, int L, class S, class View> struct b_rows {
   }
 };
 
-// Packed beforehand by another operand's packing, panels `panel_step` apart, all of them L lanes wide.
+// Packed beforehand by another operand's packing, to pass an A that stays: panels `panel_step` apart, all of them L lanes wide.
 template <class U, int L, class Packing> struct b_packed {
   typedef element_of_unit<U> E;
   Packing &from;
   E *buffer;
   int64_t panel_step;
   template <int V, bool MetOnce = false, class Body> void visit(int panel, Body body) {
-    body(b_panel<U, V>{buffer + panel * panel_step, L});
+    body(b_passing<U, V>{{buffer + panel * panel_step, L}});
   }
   const E *columns(int first, int count) { return from.columns(first, count); }
 };
@@ -252,28 +278,6 @@ template <class U, int L, class B> struct b_shifted {
 };
 
 // ---- C -----------------------------------------------------------------------------------------------------
-
-// C = alpha * sum + beta * C at p + row[m] + lane; the last vector has only the lanes of `last`.
-template <class T, class S, int V> struct c_sink {
-  S *p;
-  const int64_t *row;
-  mask_t last;
-  T alpha, beta;
-  S *at(int m, int v) const { return p + row[m] + v * width<T>; }
-  void operator()(int m, int v, vec<T> sum) const {
-    S *to = at(m, v);
-    if (alpha != 1) sum = times(alpha, sum);
-    if (v + 1 < V)
-      store<T>(to, beta != 0 ? vec<T>(sum + beta * load<T>(to)) : sum);
-    else
-      store<T>(to, beta != 0 ? vec<T>(sum + beta * load<T>(to, last)) : sum, last);
-  }
-  void put(int m, int c, T sum) const {
-    S *to = p + row[m] + c;
-    *to = narrow_to<S>::from(beta != 0 ? T(times(alpha, sum) + beta * widen(*to)) : times(alpha, sum));
-  }
-  void skip(int count) { p += count; }
-};
 
 // To a view whose rows are m and whose lanes are n: in place where its lanes are neighbours in memory, else through a
 // tile of MR x L.
@@ -315,6 +319,26 @@ template <class T, class S, int M, int L, class View, class By = scaling<T>> str
   template <int V> void end_column(int column) {
     const int columns = view.rows - column < V * width<T> ? view.rows - column : V * width<T>;
     put_transposed<storing>(dst, tile, L, view, by, part{column, columns, 0, (view.lanes + width<T> - 1) / width<T>});
+  }
+};
+
+// Sums between the steps of K, where C cannot hold them: register tiles, one after another, L wide, of M rows a panel.  In
+// the last step they go to `last`, with what was kept.  `kept` has room for M x N in whole panels of L columns.
+template <class T, int M, int MR, int L, class C> struct c_kept {
+  C &last;
+  T *kept;
+  bool is_first, is_last;
+  int64_t row[MR];
+  c_kept(C &last, T *kept, bool is_first, bool is_last) : last(last), kept(kept), is_first(is_first), is_last(is_last) {
+    for (int m = 0; m < MR; ++m) row[m] = m * L;
+  }
+  template <int R, int V, class Body> void visit(int first, int column, mask_t lanes, Body body) {
+    T *const tile = kept + int64_t(column) / L * (int64_t(M) * L) + column % L + first * L;
+    if (!is_last) return body(c_sink<T, T, V>{tile, row, all_lanes<T>, 1, T(is_first ? 0 : 1)});
+    last.template visit<R, V>(first, column, lanes, [&](auto sink) { body(c_added<T, decltype(sink)>{sink, tile, L}); });
+  }
+  template <int V> void end_column(int column) {
+    if (is_last) last.template end_column<V>(column);
   }
 };
 } // namespace imbrex

@@ -3,9 +3,10 @@
 //   lanes        dst[row / K][L][K]            lanes contiguous in memory, panel of L lanes          (k_major A; B)
 //   blocked      dst[lane / V][MR][V]          lanes (k) contiguous in memory, panel of MR rows      (k_blocked A)
 //   transposed   dst[lane / K][L][K]           lanes (k) contiguous in memory, panel of L rows       (k_major A; B)
-// where K is `together` and V the elements of a vector.  What does not exist is 0, up to a whole word along rows and to a
-// whole vector of words along lanes.
+// where K is `together` and V the elements of a vector.  What does not exist is 0, up to a whole word along rows - a whole
+// tile of words, for tiles - and to a whole vector of words along lanes.
 #pragma once
+#include "extent.h"
 #include "pack.h"
 #include "unit.h"
 
@@ -18,6 +19,7 @@ template <class U> struct word_panels {
   static constexpr int part = k_width<U> / W, parts = K / part; // a word is parts of 32 bits
 
   template <class View> static void lanes(E *dst, const E *src, const View &view, int panel) {
+    end_tile<View::panel_lanes>(dst, view.rows);
     if (is_full_panel(view, panel)) return full_lanes(dst, src, view, panel, 0, view.rows);
     constexpr int together = 32;
     words some[together];
@@ -41,12 +43,18 @@ template <class U> struct word_panels {
     for (int r = 0; r < view.rows; r += rows_together)
       for (int i = 0; i < full; ++i)
         full_lanes(dst + i * step, src, view, first + i, r, view.rows - r < rows_together ? view.rows - r : rows_together);
+    for (int i = 0; i < full; ++i) end_tile<View::panel_lanes>(dst + i * step, view.rows);
     for (int i = full; i < count; ++i) lanes(dst + i * step, src, view, first + i);
   }
 
   template <int MR, class View> static void blocked(E *dst, const E *src, const View &view, int first) {
     const int left = view.rows - first, count = left < MR ? left : MR;
-    for (int v = 0; v * W < view.lanes; v += part, dst += MR * k_width<U>)
+    int v = 0;
+    for (; count == MR && v * W < view.lanes && is_whole(view, v); v += part, dst += MR * k_width<U>) {
+      const E *const from = src + view.spans[v][0].base;
+      for (int m = 0; m < MR; ++m) store_words(dst + m * k_width<U>, unit<U>::load(from + view.row_offset[first + m]));
+    }
+    for (; v * W < view.lanes; v += part, dst += MR * k_width<U>)
       for (int m = 0; m < MR; ++m) store_words(dst + m * k_width<U>, m < count ? along(src, view, v, first + m) : words{});
   }
 
@@ -112,6 +120,11 @@ template <class U> struct word_panels {
   }
 
 private:
+  // Zeros behind `rows`, to the end of a tile.
+  template <int L> IMBREX_INLINE void end_tile(E *dst, int rows) {
+    if constexpr (has_tiles<U>)
+      __builtin_memset(dst + round_up(rows, K) * L, 0, (round_up(rows, k_width<U>) - round_up(rows, K)) * L * sizeof(E));
+  }
   IMBREX_INLINE void store_words(E *p, words x) { *(typename vector_of<uint32_t, vector_bytes>::loose *)p = x; }
   // W words, of their parts.
   IMBREX_INLINE void store_word_vectors(E *p, const words *x) {

@@ -2,7 +2,7 @@
 //
 // A's tile is 16 rows of 64 bytes of k, where they lie if they are evenly apart, else copied; B's is 16 words of k in 16
 // columns, as a panel of words has them.  What does not exist, of K behind the last tile and of rows behind the last, is
-// 0 in copies on the stack, so that nothing is read beyond a panel or a matrix.
+// 0 in packed panels, and else in copies on the stack, so that nothing is read beyond a matrix.
 #pragma once
 #include "amx/tile.h"
 #include "extent.h"
@@ -20,8 +20,8 @@ template <> struct unit<tdpbssd> : narrow_unit<int32_t, int8_t> {
 };
 
 constexpr int tile_rows = 16, tile_words = 16, tile_bytes = 64, word_bytes = 4;
-template <> constexpr bool has_tiles<tdpbf16ps> = true;
-template <> constexpr bool has_tiles<tdpbssd> = true;
+template <> inline constexpr bool has_tiles<tdpbf16ps> = true;
+template <> inline constexpr bool has_tiles<tdpbssd> = true;
 template <int MR> constexpr int tiles_tall = (MR + tile_rows - 1) / tile_rows;
 
 // All eight tiles, whole, from here to the end of the block.
@@ -39,7 +39,8 @@ struct configured_tiles {
 template <class U> using tile_copy = element_of_unit<U>[tile_rows][k_width<U>];
 
 // Rows of A for one tile's width of k after another.  may_load(tile): do its rows lie `apart(tile)` elements from each
-// other?  copy: a tile of `rows` rows, `count` neighbours along k; what is beyond them is 0.
+// other?  copy: a tile of `rows` rows, `count` neighbours along k; what is beyond them is 0.  is_whole: are there zeros
+// behind the last k?
 template <class U> struct tiles_of_rows {
   typedef element_of_unit<U> E;
   template <class Row> static void copy(tile_copy<U> &held, int rows, int64_t count, Row row) {
@@ -52,14 +53,16 @@ template <class U> struct tiles_of_rows {
 };
 template <class U> struct blocked_tiles : tiles_of_rows<U> {
   a_k_blocked<U> a;
+  static constexpr bool is_whole = true;
   explicit blocked_tiles(a_k_blocked<U> a) : a(a) {}
   const element_of_unit<U> *row(int m) const { return a.row(m); }
   static constexpr bool may_load(int) { return true; }
   int64_t apart(int) const { return k_width<U>; }
   void advance() { a.advance(words_of_vector<U>); }
 };
-template <class U> struct plain_tiles : tiles_of_rows<U> {
+template <class U, bool IsWhole> struct plain_tiles : tiles_of_rows<U> {
   a_rows<U> a;
+  static constexpr bool is_whole = IsWhole;
   explicit plain_tiles(a_rows<U> a) : a(a) {}
   const element_of_unit<U> *row(int m) const { return a.p + m * a.step; }
   static constexpr bool may_load(int) { return true; }
@@ -69,6 +72,7 @@ template <class U> struct plain_tiles : tiles_of_rows<U> {
 // Words of all rows together: turned, word by word, before they are a tile.
 template <class U> struct turned_tiles {
   a_k_major<U> a;
+  static constexpr bool is_whole = false;
   explicit turned_tiles(a_k_major<U> a) : a(a) {}
   const element_of_unit<U> *row(int m) const { return a.at(m, 0); }
   static constexpr bool may_load(int) { return false; }
@@ -86,6 +90,7 @@ template <class U> struct turned_tiles {
 template <class U, int MR> struct run_tiles : tiles_of_rows<U> {
   a_run_cursor<U, MR> a;
   int64_t steps[tiles_tall<MR>];
+  static constexpr bool is_whole = false;
   explicit run_tiles(a_runs<U> runs) : a(runs) { look(); }
   const element_of_unit<U> *row(int m) const { return a.row(m); }
   bool may_load(int tile) const { return steps[tile] != 0; }
@@ -109,7 +114,8 @@ private:
   int64_t address(int m) const { return int64_t(a.base[m]); }
 };
 template <int MR, class U> IMBREX_INLINE blocked_tiles<U> tiles_of(a_k_blocked<U> a) { return blocked_tiles<U>(a); }
-template <int MR, class U> IMBREX_INLINE plain_tiles<U> tiles_of(a_rows<U> a) { return plain_tiles<U>(a); }
+template <int MR, class U> IMBREX_INLINE plain_tiles<U, false> tiles_of(a_rows<U> a) { return plain_tiles<U, false>(a); }
+template <int MR, class U> IMBREX_INLINE plain_tiles<U, true> tiles_of(a_whole_rows<U> a) { return plain_tiles<U, true>(a); }
 template <int MR, class U> IMBREX_INLINE turned_tiles<U> tiles_of(a_k_major<U> a) { return turned_tiles<U>(a); }
 template <int MR, class U> IMBREX_INLINE run_tiles<U, MR> tiles_of(a_runs<U> a) { return run_tiles<U, MR>(a); }
 
@@ -130,13 +136,13 @@ template <class U, int MR, int NV> struct tile_loop {
   static_assert(tall * NV <= 4, "sums are four tiles at most");
   static_assert(sizeof(T) == word_bytes && words_of_vector<U> == tile_words, "a row of a tile is a vector of words");
 
-  template <class A, class Sink>
-  static __attribute__((noinline)) void run(int64_t k_count, A source, b_panel<U, NV> b, Sink sink) {
+  template <class A, class B, class Sink>
+  static __attribute__((noinline)) void run(int64_t k_count, A source, B b, Sink sink) {
     auto a = tiles_of<MR>(source);
     const int64_t row_bytes = b.step * word_bytes;
     begin(sink);
     for (; k_count >= k_width<U>; k_count -= k_width<U>, a.advance()) {
-      step([&](auto i) IMBREX_INLINED { load_a<decltype(i)::value>(a, k_width<U>); }, b.p, row_bytes);
+      multiply([&](auto i) IMBREX_INLINED { load_a<decltype(i)::value>(a, k_width<U>); }, b, b.p, row_bytes);
       b.p += tile_words * b.step * unit<U>::together;
     }
     if (k_count > 0) rest(k_count, a, b, row_bytes);
@@ -147,10 +153,18 @@ private:
   template <int I> static constexpr int a_tile = 4 + I % of_a;
   template <int V> static constexpr int b_tile = 4 + of_a + V % of_b;
 
-  template <class LoadA> IMBREX_INLINE void step(LoadA load_a, const E *b, int64_t row_bytes) {
+  template <int Tile> IMBREX_INLINE void load_b(const b_panel<U, NV> &, const E *p, int64_t row_bytes) {
+    amx::load<Tile>(p, row_bytes);
+  }
+  template <int Tile> IMBREX_INLINE void load_b(const b_passing<U, NV> &, const E *p, int64_t row_bytes) {
+    amx::load_passing<Tile>(p, row_bytes);
+  }
+
+  template <class LoadA, class B>
+  IMBREX_INLINE void multiply(LoadA load_a, const B &kind, const E *b, int64_t row_bytes) {
     each_number<NV>([&](auto v) IMBREX_INLINED {
       constexpr int V = decltype(v)::value;
-      amx::load<b_tile<V>>(b + V * k_width<U>, row_bytes);
+      load_b<b_tile<V>>(kind, b + V * k_width<U>, row_bytes);
       each_number<tall>([&](auto i) IMBREX_INLINED {
         constexpr int I = decltype(i)::value;
         if constexpr (V == 0) load_a(i);
@@ -174,42 +188,91 @@ private:
   }
 
   // The last words of K, fewer than a tile has.
-  template <class Rows>
-  static __attribute__((noinline)) void rest(int64_t count, const Rows &a, const b_panel<U, NV> &b, int64_t row_bytes) {
-    alignas(64) E held[tile_words][NV * k_width<U>] = {};
-    const int words = int(count + unit<U>::together - 1) / unit<U>::together;
-    for (int k = 0; k < words; ++k)
-      __builtin_memcpy(held[k], (const char *)b.p + k * row_bytes, sizeof(held[k]));
-    step([&](auto i) IMBREX_INLINED { load_a<decltype(i)::value>(a, count); }, held[0], sizeof(held[0]));
+  template <class Rows, class B>
+  static __attribute__((noinline)) void rest(int64_t count, const Rows &a, const B &b, int64_t row_bytes) {
+    if constexpr (Rows::is_whole) count = k_width<U>;
+    multiply([&](auto i) IMBREX_INLINED { load_a<decltype(i)::value>(a, count); }, b, b.p, row_bytes);
   }
 
-  // Whole tiles go to a private tile of C, and come from there, as they are.
+  // Whole tiles go to a private tile of C, and come from there, as they are; and to a C that holds sums, where its rows
+  // are evenly apart.
   template <class Sink> static constexpr bool is_private = is_same<Sink, c_tile<T>> && MR % tile_rows == 0;
+  template <class Sink> static constexpr bool holds_sums = is_same<Sink, c_sink<T, T, NV>> && MR % tile_rows == 0;
+  template <class Sink> static constexpr bool has_kept = is_c_added<Sink> && MR % tile_rows == 0;
+
+  // Elements from row to row of tiles that are loaded and stored where they lie; else 0.
+  template <class Sink> IMBREX_INLINE int64_t direct(const Sink &sink) {
+    if constexpr (is_private<Sink>) return sink.step;
+    if constexpr (holds_sums<Sink>)
+      if (sink.is_set() || sink.is_added()) return sink.apart(MR);
+    return 0;
+  }
+  template <class Sink> IMBREX_INLINE bool adds(const Sink &sink) {
+    if constexpr (is_private<Sink>) return sink.accumulate;
+    if constexpr (holds_sums<Sink>) return sink.is_added();
+    return false;
+  }
 
   template <class Sink> IMBREX_INLINE void begin(const Sink &sink) {
-    if constexpr (is_private<Sink>)
-      if (sink.accumulate)
-        return each_number<tall * NV>([&](auto i) IMBREX_INLINED {
-          constexpr int I = decltype(i)::value;
-          amx::load<I>(sink.at(I / NV * tile_rows, I % NV), sink.step * word_bytes);
-        });
+    if constexpr (has_kept<Sink>)
+      return load_all([&](int m, int v) { return sink.kept + m * sink.step + v * tile_words; }, sink.step);
+    if (const int64_t step = direct(sink); step != 0 && adds(sink))
+      return load_all([&](int m, int v) { return sink.at(m, v); }, step);
+    constexpr int vector = tile_words * int(sizeof(*sink.at(0, 0))), apart = vector < line_bytes ? line_bytes / vector : 1;
+    for (int m = 0; m < MR; ++m)
+      for (int v = 0; v < NV; v += apart) __builtin_prefetch(sink.at(m, v), 1);
     each_number<tall * NV>([](auto i) IMBREX_INLINED { amx::zero<decltype(i)::value>(); });
   }
+  template <class At> IMBREX_INLINE void load_all(At at, int64_t step) {
+    each_number<tall * NV>([&](auto i) IMBREX_INLINED {
+      constexpr int I = decltype(i)::value;
+      amx::load<I>(at(I / NV * tile_rows, I % NV), step * word_bytes);
+    });
+  }
 
-  template <class Sink> IMBREX_INLINE void store_all(Sink &sink) {
-    if constexpr (is_private<Sink>)
-      return each_number<tall * NV>([&](auto i) IMBREX_INLINED {
-        constexpr int I = decltype(i)::value;
-        amx::store<I>(sink.at(I / NV * tile_rows, I % NV), sink.step * word_bytes);
-      });
+  // WereKept: the sums began at what was kept, so C's are still to be added.
+  template <bool WereKept = false, class Sink> IMBREX_INLINE void store_all(Sink &sink) {
+    if constexpr (has_kept<Sink>) return store_all<true>(sink.sink);
+    if constexpr (is_private<Sink> || holds_sums<Sink>)
+      if (const int64_t step = direct(sink); step != 0 && !(WereKept && adds(sink)))
+        return each_number<tall * NV>([&](auto i) IMBREX_INLINED {
+          constexpr int I = decltype(i)::value;
+          amx::store<I>(sink.at(I / NV * tile_rows, I % NV), step * word_bytes);
+        });
     alignas(64) T sums[tall * NV][tile_rows][tile_words];
     each_number<tall * NV>([&](auto i) IMBREX_INLINED {
       constexpr int I = decltype(i)::value;
       amx::store<I>(sums[I], tile_bytes);
     });
-    for (int m = 0; m < MR; ++m)
+    for (int m = 0; m < MR; ++m) {
+      vec<T> row[NV];
 #pragma GCC unroll 4
-      for (int v = 0; v < NV; ++v) sink(m, v, load<T>(sums[m / tile_rows * NV + v][m % tile_rows]));
+      for (int v = 0; v < NV; ++v) row[v] = load<T>(sums[m / tile_rows * NV + v][m % tile_rows]);
+      put(sink, m, row);
+    }
+  }
+
+  template <class Sink> IMBREX_INLINE void put(Sink &sink, int m, const vec<T> (&row)[NV]) {
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) sink(m, v, row[v]);
+  }
+  // Sums of a unit that flushes, narrowed by an instruction that does, too: two vectors at a time.
+  IMBREX_INLINE void narrow(bf16 *p, const vec<float> (&row)[NV], mask_t last) {
+#pragma GCC unroll 4
+    for (int v = 0; v + 1 < NV; v += 2) {
+      const __m512i both = (__m512i)_mm512_cvtne2ps_pbh((__m512)row[v + 1], (__m512)row[v]);
+      const mask_t lanes = (v + 2 == NV ? last : all_lanes<float>) << tile_words | all_lanes<float>;
+      _mm512_mask_storeu_epi16(p + v * tile_words, __mmask32(lanes), both);
+    }
+    if constexpr (NV % 2) {
+      const __m256i one = (__m256i)_mm512_cvtneps_pbh((__m512)row[NV - 1]);
+      _mm256_mask_storeu_epi16(p + (NV - 1) * tile_words, __mmask16(last), one);
+    }
+  }
+  IMBREX_INLINE void put(c_sink<float, bf16, NV> &sink, int m, const vec<float> (&row)[NV]) {
+    if (sink.is_set()) return narrow(sink.at(m, 0), row, sink.last);
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) sink(m, v, row[v]);
   }
 };
 } // namespace imbrex

@@ -34,6 +34,7 @@ template <class T, int Bytes> struct vector_of {
 };
 template <class T> using vec = typename vector_of<T, vector_bytes>::type;
 template <class T> constexpr int width = vector_bytes / int(sizeof(T));
+constexpr int line_bytes = 64; // of a cache
 
 template <int Bytes> struct same_size_int {
   typedef int32_t type;

@@ -31,9 +31,22 @@ static inline void release() { _tile_release(); }
 // What a call returns that would return `status`.
 static inline int ended(int status) { return status; }
 
-template <int Tile> static inline void zero() { _tile_zero(Tile); }
-template <int Tile> static inline void load(const void *p, int64_t row_bytes) { _tile_loadd(Tile, p, row_bytes); }
-template <int Tile> static inline void store(void *p, int64_t row_bytes) { _tile_stored(Tile, p, row_bytes); }
-template <int C, int A, int B> static inline void multiply_bf16() { _tile_dpbf16ps(C, A, B); }
-template <int C, int A, int B> static inline void multiply_i8() { _tile_dpbssd(C, A, B); }
+// GCC's intrinsics take a tile as a word of the source, so each instruction is spelt here.
+template <int Tile> static inline void zero() { asm volatile("tilezero %%tmm%c0" ::"i"(Tile)); }
+template <int Tile> static inline void load(const void *p, int64_t row_bytes) {
+  asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(p), "r"(row_bytes), "i"(Tile) : "memory");
+}
+// The same of what is not met again soon: it takes the place of nothing in the first cache.
+template <int Tile> static inline void load_passing(const void *p, int64_t row_bytes) {
+  asm volatile("tileloaddt1 (%0,%1,1), %%tmm%c2" ::"r"(p), "r"(row_bytes), "i"(Tile) : "memory");
+}
+template <int Tile> static inline void store(void *p, int64_t row_bytes) {
+  asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(p), "r"(row_bytes), "i"(Tile) : "memory");
+}
+template <int C, int A, int B> static inline void multiply_bf16() {
+  asm volatile("tdpbf16ps %%tmm%c0, %%tmm%c1, %%tmm%c2" ::"i"(B), "i"(A), "i"(C));
+}
+template <int C, int A, int B> static inline void multiply_i8() {
+  asm volatile("tdpbssd %%tmm%c0, %%tmm%c1, %%tmm%c2" ::"i"(B), "i"(A), "i"(C));
+}
 } // namespace imbrex::amx

@@ -81,6 +81,7 @@ template <int Tile> static inline void load(const void *p, int64_t row_bytes) {
   for (int m = 0; m < rows; ++m)
     __builtin_memcpy(own.tile[Tile][m], (const unsigned char *)p + m * row_bytes, size_t(bytes));
 }
+template <int Tile> static inline void load_passing(const void *p, int64_t row_bytes) { load<Tile>(p, row_bytes); }
 template <int Tile> static inline void store(void *p, int64_t row_bytes) {
   if (!is_there("TILESTORED", Tile)) return;
   const int rows = own.by.rows[Tile], bytes = own.by.row_bytes[Tile];
