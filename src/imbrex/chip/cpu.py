@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from imbrex.chip.cpu_prices import MESH_PRICES
 from imbrex.chip.machine import CpuMachine
 
 __all__ = ["LEVELS"]
@@ -55,6 +56,7 @@ AMX: Final = replace(
     features=AVX512_BF16.features | {"amx_tile", "amx_bf16", "amx_int8"},
     not_on=(),
     lent=AVX512_BF16.name,
+    prices=MESH_PRICES,
 )
 AVX2: Final = CpuMachine(
     "avx2",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-__all__ = ["PRICES", "Level", "Prices"]
+__all__ = ["MESH_PRICES", "PRICES", "Level", "Prices"]
 
 
 @dataclass(frozen=True)
@@ -59,3 +59,24 @@ class Prices:
 
 
 PRICES = Prices()
+
+MESH_PRICES = replace(
+    PRICES,
+    transpose=4.8,
+    column=2.04,
+    load=0.068,
+    read_in_place=1.06,
+    store_in_place=2.45,
+    broadcast=0.337,
+    sum=1.8,
+    piece=4.46,
+    placed=7.37,
+    fma_latency=3.48,
+    feed=0.045,
+    stream=Level(0.001, 0.03, 0.04),
+    apart=Level(0.007, 0.03, 0.04),
+    flow=Level(0.0005, 0.02, 0.03),
+)
+"""Intel's servers from Sapphire Rapids on, whose L3 lies on a mesh: fitted by `imbrex tune --calibrate` to an
+Emerald Rapids, one of its virtual machines; L3's by products of more than L2 holds.
+"""

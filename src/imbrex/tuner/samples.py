@@ -21,7 +21,7 @@ __all__ = ["LOOKED_AT", "problems_for", "spread"]
 _CONV: Final = "-u 1 -v 1 -l 1 -j 1 -g 1 -F 1"
 _LAST: Final = "-f NHWC -I NHWC -O NHWC"
 _CPU: Final = (
-    "gemm -m 192 -n 192 -k 192",
+    "gemm -m 960 -n 1100 -k 1000 -transA 1",
     "gemm -m 448 -n 448 -k 448 -transB 1",
     "gemm -m 512 -n 48 -k 512",
     f"conv -n 1 -c 64 -H 28 -W 28 -k 128 -y 1 -x 1 -p 0 -q 0 {_CONV}",
@@ -42,7 +42,9 @@ _CPU: Final = (
     "gemm -m 40 -n 1024 -k 1024",
     f"conv -n 1 -c 48 -H 40 -W 40 -k 96 -y 1 -x 1 -p 0 -q 0 {_CONV} {_LAST}",
 )
-"""Problems of some hundredths to one millisecond: squares, skinny and odd products, windows."""
+"""Problems of some hundredths to one millisecond: squares, skinny and odd products, windows; and one of more
+than L2 holds.
+"""
 _WARPGROUPS: Final = (
     "gemm -t f16 -m 4096 -n 4096 -k 4096 -transB 1",
     "gemm -t f16 -m 8192 -n 1024 -k 2048",

@@ -71,8 +71,8 @@ AMX_TILES: Final = Tiles(
     16.0,
     0.023,
     0.067,
-    0.06,
-    0.15,
+    0.12,
+    0.3,
     0.7,
     "Intel SDM, palette 1; cycles measured on an Intel Xeon (Emerald Rapids), in a virtual machine",
 )
