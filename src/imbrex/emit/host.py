@@ -26,8 +26,8 @@ FLAGS = ("device/cpu/flag.h",)
 EPILOGUE = "device/cpu/epilogue.h"
 WINDOWS = "device/cpu/windows.h"
 SHORT_RUNS = "device/cpu/short_runs.h"
-TILES = "device/cpu/tile.h"
-"""A header for registers that are tiles."""
+TILES = "device/cpu/tile_rows.h"
+"""A header for registers that are tiles, and what they read."""
 
 
 def units(program: Program, facts: Facts, target: str) -> dict[str, list[str]]:

@@ -27,8 +27,8 @@ from imbrex.index.expr import Lin, lin, var
 from imbrex.index.query import pointer_step
 from imbrex.index.rule import COUNT
 from imbrex.lower.finish import OLD
-from imbrex.lower.packed import ShortRuns
-from imbrex.lower.runs import common_run, extents, short_runs
+from imbrex.lower.packed import CopiedRuns, OperandA, ShortRuns
+from imbrex.lower.runs import LEAST, common_run, extents, neighbours, short_runs
 from imbrex.lower.stmt import (
     AxisOffsets,
     For,
@@ -123,7 +123,7 @@ def _holds_sums(store: Unpack) -> bool:
     return store.window.buffer.dtype == store.tile.buffer.dtype and not asks
 
 
-def in_place(parts: Parts) -> Window | InPlace | RunsInPlace | ShortRuns | None:
+def in_place(parts: Parts) -> OperandA | None:
     """A where it lies, if its map is a matrix or has long runs of neighbours along k; None where its panels
     keep no neighbours along k together and it is no matrix.
     """
@@ -141,6 +141,9 @@ def in_place(parts: Parts) -> Window | InPlace | RunsInPlace | ShortRuns | None:
         base = Ref(window.buffer, rest + rows.offset.subs({rows.var: lin(0)}))
         is_crowd = parts.product.unit.tiles is None and crowds(parts.a.width, step)
         return window if is_crowd else InPlace(base, pitch.const)
+    if parts.product.unit.tiles is not None:
+        run = neighbours(lanes, parts.steps)
+        return CopiedRuns(window, run) if run >= LEAST else window
     run = common_run(lanes, parts.steps)
     if run >= vector and run % vector == 0:
         return RunsInPlace(window, run)
@@ -175,7 +178,7 @@ def _transposed(parts: Parts) -> InPlace | None:
     return InPlace(base, pitch.const, is_transposed=True)
 
 
-def product(parts: Parts, a: Window | InPlace | RunsInPlace | ShortRuns) -> Product:
+def product(parts: Parts, a: OperandA) -> Product:
     b, c, panels = parts.b, parts.c, parts.product
     m_axis = parts.axis(c.window, "lanes" if c.is_transposed else "rows")
     n_axis = parts.axis(c.window, "rows" if c.is_transposed else "lanes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from imbrex.dtype import DType
 from imbrex.index.expr import Index, Lin
@@ -180,6 +180,14 @@ class RunsInPlace:
 
 
 @dataclass(frozen=True)
+class CopiedRuns:
+    """A window of which every `run` neighbouring k lie together: rows of tiles, copied run by run."""
+
+    window: Window
+    run: int
+
+
+@dataclass(frozen=True)
 class ShortRuns:
     """A window whose k are `count` runs of `run` neighbours, read there where the rows of a panel are evenly
     apart and exist whole, else copied.  A run takes whole words of the unit, what is behind it in the last
@@ -199,6 +207,10 @@ class ShortRuns:
         return self.count * self.words(unit) * unit.packed
 
 
+OperandA: TypeAlias = Window | InPlace | RunsInPlace | ShortRuns | CopiedRuns
+"""What a product asks for panels of A; a window alone is packed."""
+
+
 @dataclass(frozen=True)
 class Product:
     """A workgroup's whole tile: c[m][n] = alpha * sum over k of a[m][k] * b[k][n] + beta * c.
@@ -212,7 +224,7 @@ class Product:
     are stored, in the last of `steps` steps.
     """
 
-    a: Window | InPlace | RunsInPlace | ShortRuns
+    a: OperandA
     b: Window
     c: Window
     unit: CpuUnit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from imbrex.lower.packed import AxisOffsets, ShortRuns
 from imbrex.lower.stmt import For
 from imbrex.view.mma.vector import CpuUnit
 
-__all__ = ["common_run", "extents", "short_runs"]
+__all__ = ["LEAST", "common_run", "extents", "neighbours", "short_runs"]
 
 LEAST: Final = 3
 """Elements of a short run; of fewer the way from one to the next is longer than what it brings."""
@@ -30,12 +30,21 @@ COPY_CYCLES: Final = 20
 
 def common_run(lanes: AxisOffsets, steps: For | None) -> int:
     """The length of equal stretches of K, in every step, that lie together and pass the same guards."""
-    env: dict[str, Any] = {name: 0 for i in (lanes.offset, *lanes.guards) for name in i.variables}
+    return _stretches(lanes, lanes.guards, steps)
+
+
+def neighbours(lanes: AxisOffsets, steps: For | None) -> int:
+    """The length of equal stretches of K, in every step, that lie together, whether they exist or not."""
+    return _stretches(lanes, (), steps)
+
+
+def _stretches(lanes: AxisOffsets, guards: Sequence[Lin], steps: For | None) -> int:
+    env: dict[str, Any] = {name: 0 for i in (lanes.offset, *guards) for name in i.variables}
     run = 0
     for step, count in enumerate(extents(lanes, steps)):
         if steps is not None:
             env[steps.var] = step
-        run = gcd(run, _equal_stretches(lanes, lanes.guards, env, count))
+        run = gcd(run, _equal_stretches(lanes, guards, env, count))
     return run
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from imbrex.dtype import DType
 from imbrex.emit import c
 from imbrex.emit.cpu import finishing
-from imbrex.lower.packed import ShortRuns
+from imbrex.lower.packed import CopiedRuns, ShortRuns
 from imbrex.lower.stmt import InPlace, Product, RunsInPlace
 from imbrex.view.mma.vector import FMA, CpuUnit
 
@@ -137,13 +137,18 @@ def _a(stmt: Product) -> str:
             rest = f"{stmt.a.pitch}, {_k(stmt)}, {rows}, scratch.panels_a"
             return f"{_columns_of(stmt)} operand_a({at}, {rest});"
         if _may_copy(stmt):
-            return f"{_lines_of(stmt)} operand_a{{{at}, {stmt.a.pitch}, {_k(stmt)}, scratch.rows_a}};"
+            rest = f"{stmt.a.pitch}, {_k(stmt)}, scratch.rows_a"
+            return f"imbrex::a_in_lines<{unit}, {stmt.k}> operand_a{{{at}, {rest}}};"
         return f"imbrex::a_in_place<{unit}> operand_a{{{at}, {stmt.a.pitch}}};"
     if isinstance(stmt.a, RunsInPlace):
         window = f"scratch.{stmt.a.window.name}"
         rest = f"{stmt.a.window.buffer.name}, {window}, scratch.runs_a, scratch.zeros_a, {stmt.a.run}"
         chunk = "" if stmt.a.chunk is None else f", {stmt.a.chunk}"
         return f"imbrex::a_runs_in_place<{unit}, decltype({window}){chunk}> operand_a{{{rest}}};"
+    if isinstance(stmt.a, CopiedRuns):
+        window = f"scratch.{stmt.a.window.name}"
+        kind = f"imbrex::a_copied_runs<{unit}, decltype({window}), {stmt.a.run}, {stmt.k}>"
+        return f"{kind} operand_a({stmt.a.window.buffer.name}, {window}, scratch.rows_a);"
     if isinstance(stmt.a, ShortRuns):
         window, name = f"scratch.{stmt.a.window.name}", stmt.a.window.buffer.name
         kind = f"imbrex::a_short_runs_in_place<{unit}, decltype({window}), {_runs_of(stmt.a)}, {stmt.rows}>"
@@ -190,8 +195,11 @@ def _a_members(stmt: Product, kind: str, k: str) -> list[str]:
     match stmt.a:
         case InPlace(is_transposed=True):
             return [f"alignas(64) {kind} panels_a[{_columns_of(stmt)}::elements<{stmt.rows}>];"]
+        case InPlace() | CopiedRuns() if _may_copy(stmt):
+            tiles = f"imbrex::rows_of_tiles<{_unit(stmt)}, {stmt.k}>"
+            return [f"alignas(64) {kind} rows_a[{tiles}::elements<{stmt.rows}>];"]
         case InPlace():
-            return [f"alignas(64) {kind} rows_a[{_lines_of(stmt)}::elements<{stmt.rows}>];"] * _may_copy(stmt)
+            return []
         case RunsInPlace(run=run):
             return [
                 f"const {kind} *runs_a[{stmt.k // run + 1} * {stmt.rows}];",
@@ -215,12 +223,12 @@ def _columns_of(stmt: Product) -> str:
 
 
 def _may_copy(stmt: Product) -> bool:
-    """Are rows of A read where they lie met by tiles so often that they are copied where lines cut them?"""
+    """Are rows of A copied to whole tiles: always, or, of a matrix, where several panels of B would meet rows
+    that lines of a cache cut?
+    """
+    if isinstance(stmt.a, CopiedRuns):
+        return True
     return stmt.unit.tiles is not None and stmt.stationary == "a" and max(stmt.n_sizes) > stmt.lanes
-
-
-def _lines_of(stmt: Product) -> str:
-    return f"imbrex::a_in_lines<{_unit(stmt)}, {stmt.k}>"
 
 
 def _c(stmt: Product) -> list[str]:

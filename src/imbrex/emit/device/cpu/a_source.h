@@ -35,7 +35,7 @@ template <class U> struct a_rows {
   const element_of_unit<U> *p;
   int64_t step;
 };
-// The same with zeros behind the last k, to a whole vector.
+// The same in whole tiles: zeros stand behind the last k, and rows behind the last one may be read.
 template <class U> struct a_whole_rows : a_rows<U> {};
 template <class U, int MR, bool FetchesAhead = true> struct a_row_cursor {
   typedef element_of_unit<U> E;

@@ -15,32 +15,6 @@ template <class U> struct a_in_place {
   template <int R, class Body> void visit(int row, Body body) { body(a_rows<U>{p + row * step, step}); }
 };
 
-// The same for tiles, where a panel stays while panels of B pass: rows that begin amid a cache line are two lines each time
-// a tile is loaded, so they are copied once, as are those that end amid a tile.  `buffer` has room for `elements<MR>`.
-template <class U, int K> struct a_in_lines {
-  typedef element_of_unit<U> E;
-  static constexpr int step_of_copy = round_up(K, k_width<U>) + k_width<U>; // no two rows of a tile in one set
-  template <int MR> static constexpr int elements = MR * step_of_copy;
-  const E *p;
-  int64_t step, k_count;
-  E *buffer;
-  template <int R, class Body> void visit(int row, Body body) {
-    const E *from = p + row * step;
-    const int64_t k_whole = k_count / k_width<U> * k_width<U>;
-    if (are_lines(from) && k_whole == k_count) return body(a_whole_rows<U>{from, step});
-    E *to = buffer;
-    for (int m = 0; m < R; ++m, from += step, to += step_of_copy) {
-      for (int64_t k = 0; k < k_whole; k += k_width<U>) put(to + k, unit<U>::load(from + k));
-      if (k_whole != k_count) put(to + k_whole, unit<U>::load(from + k_whole, k_count - k_whole));
-    }
-    body(a_whole_rows<U>{buffer, step_of_copy});
-  }
-
-private:
-  static void put(E *to, typename unit<U>::words x) { __builtin_memcpy(to, &x, sizeof(x)); }
-  bool are_lines(const E *from) const { return (int64_t(from) | step * int64_t(sizeof(E))) % line_bytes == 0; }
-};
-
 // Runs of `run` neighbouring k in place, wherever each run of each row lies: a view whose rows are m and whose lanes are
 // k, all lanes of a run neighbours in memory that exist together, as channels are that come last.  `table` has room for
 // (K / run + 1) * MR pointers; `zeros` are `run` elements that stand for what does not exist.  run is whole chunks.

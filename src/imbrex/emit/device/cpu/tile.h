@@ -36,47 +36,50 @@ struct configured_tiles {
   configured_tiles(const configured_tiles &) = delete;
 };
 
+// The first `count` elements, 1 to a whole vector; the others are 0, and are not read.
+template <class U> IMBREX_INLINE typename unit<U>::words load_first(const element_of_unit<U> *p, int64_t count) {
+  const uint64_t bytes = count * int(sizeof(element_of_unit<U>));
+  return (typename unit<U>::words)_mm512_maskz_loadu_epi8(~uint64_t(0) >> (64 - bytes), p);
+}
+
 template <class U> using tile_copy = element_of_unit<U>[tile_rows][k_width<U>];
 
-// Rows of A for one tile's width of k after another.  may_load(tile): do its rows lie `apart(tile)` elements from each
-// other?  copy: a tile of `rows` rows, `count` neighbours along k; what is beyond them is 0.  is_whole: are there zeros
-// behind the last k?
+// Rows of A, `apart` elements from each other, for one tile's width of k after another; where they cannot be loaded, and
+// where a tile is not whole, they are copied.  copy: a tile of `rows` rows, `count` neighbours along k; what is beyond them
+// is 0.  ends_whole: are there zeros behind the last k?  has_all_rows: may rows behind the last one be read?
 template <class U> struct tiles_of_rows {
   typedef element_of_unit<U> E;
   template <class Row> static void copy(tile_copy<U> &held, int rows, int64_t count, Row row) {
     for (int m = 0; m < tile_rows; ++m) {
       typename unit<U>::words found{};
-      if (m < rows) found = count == k_width<U> ? unit<U>::load(row(m)) : unit<U>::load(row(m), count);
+      if (m < rows) found = load_first<U>(row(m), count);
       __builtin_memcpy(held[m], &found, sizeof(found));
     }
   }
 };
 template <class U> struct blocked_tiles : tiles_of_rows<U> {
+  static constexpr bool can_load = true, ends_whole = true, has_all_rows = false;
   a_k_blocked<U> a;
-  static constexpr bool is_whole = true;
   explicit blocked_tiles(a_k_blocked<U> a) : a(a) {}
   const element_of_unit<U> *row(int m) const { return a.row(m); }
-  static constexpr bool may_load(int) { return true; }
-  int64_t apart(int) const { return k_width<U>; }
+  int64_t apart() const { return k_width<U>; }
   void advance() { a.advance(words_of_vector<U>); }
 };
 template <class U, bool IsWhole> struct plain_tiles : tiles_of_rows<U> {
+  static constexpr bool can_load = true, ends_whole = IsWhole, has_all_rows = IsWhole;
   a_rows<U> a;
-  static constexpr bool is_whole = IsWhole;
   explicit plain_tiles(a_rows<U> a) : a(a) {}
   const element_of_unit<U> *row(int m) const { return a.p + m * a.step; }
-  static constexpr bool may_load(int) { return true; }
-  int64_t apart(int) const { return a.step; }
+  int64_t apart() const { return a.step; }
   void advance() { a.p += k_width<U>; }
 };
 // Words of all rows together: turned, word by word, before they are a tile.
 template <class U> struct turned_tiles {
+  static constexpr bool can_load = false, ends_whole = false, has_all_rows = false;
   a_k_major<U> a;
-  static constexpr bool is_whole = false;
   explicit turned_tiles(a_k_major<U> a) : a(a) {}
   const element_of_unit<U> *row(int m) const { return a.at(m, 0); }
-  static constexpr bool may_load(int) { return false; }
-  int64_t apart(int) const { return 0; }
+  int64_t apart() const { return 0; }
   void advance() { a.advance(words_of_vector<U>); }
   template <class Row> void copy(tile_copy<U> &held, int rows, int64_t count, Row row) const {
     constexpr int together = unit<U>::together;
@@ -87,37 +90,10 @@ template <class U> struct turned_tiles {
     for (int m = 0; m < tile_rows; ++m) __builtin_memcpy(held[m], &square[m], sizeof(square[m]));
   }
 };
-template <class U, int MR> struct run_tiles : tiles_of_rows<U> {
-  a_run_cursor<U, MR> a;
-  int64_t steps[tiles_tall<MR>];
-  static constexpr bool is_whole = false;
-  explicit run_tiles(a_runs<U> runs) : a(runs) { look(); }
-  const element_of_unit<U> *row(int m) const { return a.row(m); }
-  bool may_load(int tile) const { return steps[tile] != 0; }
-  int64_t apart(int tile) const { return steps[tile]; }
-  void advance() {
-    a.advance(words_of_vector<U>);
-    if (a.left == a.run) look();
-  }
-
-private:
-  void look() {
-    for (int i = 0; i < tiles_tall<MR>; ++i) {
-      const int first = i * tile_rows, end = first + tile_rows < MR ? first + tile_rows : MR;
-      const int64_t step = first + 1 < end ? address(first + 1) - address(first) : tile_bytes;
-      bool is_even = true;
-      for (int m = first + 1; m < end; ++m) is_even &= address(m) - address(m - 1) == step;
-      steps[i] = is_even ? step / int64_t(sizeof(element_of_unit<U>)) : 0;
-    }
-  }
-  // Runs of what does not exist lie in another array.
-  int64_t address(int m) const { return int64_t(a.base[m]); }
-};
 template <int MR, class U> IMBREX_INLINE blocked_tiles<U> tiles_of(a_k_blocked<U> a) { return blocked_tiles<U>(a); }
 template <int MR, class U> IMBREX_INLINE plain_tiles<U, false> tiles_of(a_rows<U> a) { return plain_tiles<U, false>(a); }
 template <int MR, class U> IMBREX_INLINE plain_tiles<U, true> tiles_of(a_whole_rows<U> a) { return plain_tiles<U, true>(a); }
 template <int MR, class U> IMBREX_INLINE turned_tiles<U> tiles_of(a_k_major<U> a) { return turned_tiles<U>(a); }
-template <int MR, class U> IMBREX_INLINE run_tiles<U, MR> tiles_of(a_runs<U> a) { return run_tiles<U, MR>(a); }
 
 // body(number) for each number below N, which is part of its type.
 template <int N, int I = 0, class Body> IMBREX_INLINE void each_number(Body body) {
@@ -175,8 +151,8 @@ private:
 
   // Tile I of A's rows, of `count` neighbours along k.
   template <int I, class Rows> IMBREX_INLINE void load_a(const Rows &a, int64_t count) {
-    if (I < whole && a.may_load(I) && count == k_width<U>)
-      return amx::load<a_tile<I>>(a.row(I * tile_rows), a.apart(I) * int64_t(sizeof(E)));
+    if (Rows::can_load && (I < whole || Rows::has_all_rows) && count == k_width<U>)
+      return amx::load<a_tile<I>>(a.row(I * tile_rows), a.apart() * int64_t(sizeof(E)));
     alignas(64) tile_copy<U> held;
     copy_rows<I>(held, a, count);
     amx::load<a_tile<I>>(held, tile_bytes);
@@ -190,7 +166,7 @@ private:
   // The last words of K, fewer than a tile has.
   template <class Rows, class B>
   static __attribute__((noinline)) void rest(int64_t count, const Rows &a, const B &b, int64_t row_bytes) {
-    if constexpr (Rows::is_whole) count = k_width<U>;
+    if constexpr (Rows::ends_whole) count = k_width<U>;
     multiply([&](auto i) IMBREX_INLINED { load_a<decltype(i)::value>(a, count); }, b, b.p, row_bytes);
   }
 
