@@ -18,18 +18,21 @@ The terms, in cycles, added up and shared among threads:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 
 from imbrex.chip import CpuMachine, Level, Prices
 from imbrex.config.context import SAMPLE, Access, round_up
 from imbrex.config.cpu.crowding import crowds, spreads
 from imbrex.config.cpu.plan import CpuPlan
 from imbrex.config.cpu.team import team
-from imbrex.view.mma.vector import CPU_UNITS
+from imbrex.view.mma.vector import CPU_UNITS, Tiles
 
 __all__ = ["cycles", "last_columns", "parts", "reads_a_in_place", "side_by_side", "tile_feed"]
 
 L3_PARTS = 4
 LANES_SUMMED = 8
+LEAST = 3
+"""Elements of a run that is copied whole to tiles (`CopiedRuns` of lower/packed.py)."""
 FORESEEN = 6
 """Rows that pass once, side by side, and that the hardware fetches ahead all the same."""
 
@@ -137,7 +140,8 @@ def _products(plan: CpuPlan, tile_cycles: float, prices: Prices) -> float:
     whole = round_up(gemm.m, step) * vectors * gemm.k * per_row
     tails = gemm.m * columns * gemm.k / t.vector_lanes / t.together * prices.column
     calls = -(-gemm.m // t.m_per_thread) * -(-vectors // t.vectors)
-    return whole + tails + plan.k_iterations * calls * (prices.call + prices.sum * t.m_per_thread * t.vectors)
+    each = prices.sum * t.vectors + (tiles.lone if tiles is not None and t.vectors == 1 else 0.0)
+    return whole + tails + plan.k_iterations * calls * (prices.call + each * t.m_per_thread)
 
 
 def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
@@ -152,9 +156,25 @@ def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
         again = (passes - 1) * _rate(held, machine, prices.flow)
         unforeseen = max(0, t.m_per_thread - FORESEEN) if columns == gemm.n else 0
         return elements * size * (prices.flow.l2 + again + unforeseen * prices.unforeseen)
+    if (tiles := CPU_UNITS[t.unit].tiles) is not None:
+        return passes * elements * _a_of_tiles(plan, machine, tiles)
     if t.a_layout == "k_major":
         return passes * elements / t.m_per_thread * prices.piece
     return passes * elements / t.vector_lanes * _a_price(plan, prices)
+
+
+def _a_of_tiles(plan: CpuPlan, machine: CpuMachine, tiles: Tiles) -> float:
+    """An element of A on its way into rows of tiles: turned, copied with its run, or one by one; and to L2
+    and back where L1 has no place for the panel.
+    """
+    a, t, size = plan.oriented.a, plan.tuning, plan.element.bytes
+    if t.a_layout == "k_major":
+        return tiles.turned
+    is_near = plan.panel_k * t.m_per_thread * size <= tiles.near * machine.l1_bytes
+    back = 0.0 if is_near else size * tiles.kept
+    if a.step[0] != 1 or a.run[0] < LEAST:
+        return back + _copied_along_k(a, 0, plan, machine.prices) / t.vector_lanes
+    return back + (tiles.run + tiles.copied * ceil(a.run[0] / (t.vector_lanes * t.together))) / a.run[0]
 
 
 def _a_price(plan: CpuPlan, prices: Prices) -> float:
@@ -172,6 +192,8 @@ def _operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
     price = prices.read_in_place if is_in_place else _b_price(plan, prices)
     packed = plan.blocks[0] * _lines_of_b(plan) * gemm.k / t.vector_lanes * price
     columns = plan.blocks[0] * _summed_columns(plan) * gemm.k / t.vector_lanes * _b_price(plan, prices)
+    if CPU_UNITS[t.unit].tiles is not None:  # what passes by is in `tile_feed`
+        return packed
     held = plan.panel_k * (t.n_per_thread if t.stationary == "b" else plan.block_columns) * size
     rate = _rate(held, machine, prices.apart if is_in_place else prices.stream)
     return packed + columns + _reads_of_b(plan) * rate

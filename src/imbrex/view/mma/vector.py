@@ -43,9 +43,11 @@ class Tiles:
     """Registers of `rows` rows of as many words, `count` of them; `sums` of these hold sums, the others
     operands.
 
-    product, load, store: cycles from one to the next of its kind.  feed, far_feed: of a byte of operands out
-    of L2, and out of L3.  kept, far_kept: of a byte of sums to L2 and back, and to L3, between steps of K.
-    near: of L1, what a panel that stays may take.
+    product, load, store: cycles from one to the next of its kind; lone: of a row of sums of a single vector,
+    half a line of C.  feed, far_feed: of a byte of operands out of L2, and out of L3.  kept, far_kept: of a
+    byte of sums to L2 and back, and to L3, between steps of K.  near: of L1, what a panel that stays may
+    take.  run, copied: of a run of A's rows that is copied to tiles, and of each vector of it; turned: of an
+    element of an A whose rows are k.
     """
 
     rows: int
@@ -54,27 +56,35 @@ class Tiles:
     product: float
     load: float
     store: float
+    lone: float
     feed: float
     far_feed: float
     kept: float
     far_kept: float
     near: float
+    run: float
+    copied: float
+    turned: float
     source: str
 
 
 AMX_TILES: Final = Tiles(
-    16,
-    8,
-    4,
-    16.0,
-    8.0,
-    16.0,
-    0.023,
-    0.067,
-    0.12,
-    0.3,
-    0.7,
-    "Intel SDM, palette 1; cycles measured on an Intel Xeon (Emerald Rapids), in a virtual machine",
+    rows=16,
+    count=8,
+    sums=4,
+    product=16.0,
+    load=8.0,
+    store=16.0,
+    lone=5.0,
+    feed=0.027,
+    far_feed=0.03,
+    kept=0.09,
+    far_kept=0.18,
+    near=0.5,
+    run=6.0,
+    copied=1.5,
+    turned=0.2,
+    source="Intel SDM, palette 1; cycles measured on an Intel Xeon (Emerald Rapids), in a virtual machine",
 )
 
 
