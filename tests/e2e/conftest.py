@@ -11,6 +11,7 @@ import pytest
 from imbrex.build.isa import isa as isa_of
 from imbrex.build.shared_library import build_shared
 from imbrex.config.tuning import Tuning
+from imbrex.kernel.recipe import Workspace
 from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Problem
 from imbrex.run.cpu import CpuKernel, Parameter, load
@@ -56,6 +57,11 @@ def build() -> Any:
         lowered = lower(Request(problem, machine, target, tuning, algorithm))
         library = build_shared(lowered.bundle.files, flags=("-Wall", "-Wextra", "-Werror"), isa=isa)
         parameters = tuple(Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in problem.operands)
-        return Built(problem, load(library.path, symbol_of("kernel"), parameters), lowered.tunings)
+        workspace = tuple(
+            Workspace(b.name, b.elements, b.dtype.name, b.name in lowered.zeroed).parameter
+            for b in lowered.workspace
+        )
+        kernel = load(library.path, symbol_of("kernel"), parameters, workspace)
+        return Built(problem, kernel, lowered.tunings)
 
     return built

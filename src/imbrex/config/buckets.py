@@ -103,8 +103,9 @@ def _configured(request: Request, size: int) -> Configuration:
     if request.config is not None:
         return configured(request)
     if isinstance(request.machine, CpuMachine):
-        has_tuning = request.tuning is not None
-        return configured(request if has_tuning else replace(request, machine=without_tiles(request.machine)))
+        has_tuning, machine = request.tuning is not None, request.machine
+        machine = machine if has_tuning else without_tiles(machine)
+        return configured(replace(request, machine=machine, schedule=request.schedule or DATA_PARALLEL))
     in_place = "v4r4" if isinstance(request.problem, Conv2d) else "direct"
     request = replace(request, algorithm=request.algorithm or in_place)
     found = configured(request)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from imbrex.chip import GpuMachine
+from imbrex.chip import CpuMachine, GpuMachine, Machine
 from imbrex.config import overlap, tuned_product
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.config.algorithm.product import Lanes, Product, Products
 from imbrex.config.algorithm.table import row_of
 from imbrex.config.choose import family_of
 from imbrex.config.configuration import Configuration, TunedProduct
+from imbrex.config.context import GemmContext
+from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.fitting import expect_fitting
 from imbrex.config.kinds import Family
 from imbrex.config.matrix_unit import has_matrix_instructions
@@ -54,7 +56,7 @@ def outlined(request: Request) -> Configuration:
 
 def schedule_of(request: Request) -> TileSchedule | Auto:
     """The schedule that is asked for.  Where none is: the model's on a GPU with a model of its kernels,
-    unless a tuning is given; else data_parallel.
+    unless a tuning is given; else data_parallel, but of few tiles on a CPU (`_chosen`).
     """
     if request.schedule is not None:
         return request.schedule
@@ -98,9 +100,19 @@ def with_overlap(
 
 
 def _chosen(product: Product, request: Request) -> TunedProduct:
-    given = request.tuning or product.tuning
+    given, machine = request.tuning or product.tuning, request.machine
     wanted, schedule = family(product, request), schedule_of(request)
-    return tuned_product.chosen(product.context, request.machine, wanted, given, schedule)
+    found = tuned_product.chosen(product.context, machine, wanted, given, schedule)
+    if request.schedule is None and given is None and _has_idle_threads(found, product.context, machine):
+        return tuned_product.chosen(product.context, machine, wanted, given, AUTO)
+    return found
+
+
+def _has_idle_threads(of: TunedProduct, context: GemmContext, machine: Machine) -> bool:
+    """Are there so few tiles that half of a CPU's threads would have none?"""
+    if not isinstance(machine, CpuMachine) or not isinstance(of.tuning, CpuTuning):
+        return False
+    return 2 * of.tuning.plan(context).grid_size <= machine.threads
 
 
 def _sums_pixels(product: Product) -> bool:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
-from math import inf
+from math import inf, log2
 
 from imbrex.chip import CpuMachine, GpuMachine, Machine
 from imbrex.config.choose import candidates, choose, rank
@@ -194,6 +194,8 @@ def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine
     uneven = machine.prices.uneven / rounds if isinstance(machine, CpuMachine) else 0
     work = longest * steps.step * (1 + uneven)
     cost = rounds * (work + starts * steps.start + fix_up)
+    if isinstance(machine, CpuMachine):
+        cost += machine.prices.wake * log2(machine.threads)
     return Offer(schedule, tuning, tiles, plan.workgroups, longest, parts, fix_up, cost)
 
 

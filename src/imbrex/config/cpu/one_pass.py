@@ -33,6 +33,8 @@ L3_PARTS = 4
 LANES_SUMMED = 8
 LEAST = 3
 """Elements of a run that is copied whole to tiles (`CopiedRuns` of lower/packed.py)."""
+PAGE, PAGES = 4096, 1024
+"""Bytes of a page, and how many pages a core surely finds without a walk through tables."""
 FORESEEN = 6
 """Rows that pass once, side by side, and that the hardware fetches ahead all the same."""
 
@@ -72,7 +74,8 @@ def _feed(plan: CpuPlan, machine: CpuMachine) -> float:
     prices, panel = machine.prices, plan.panel_k * plan.tuning.n_per_thread * plan.element.bytes
     if plan.row_panels == 1 and plan.element == plan.context.dtype and _reads_of_b(plan) > machine.l1_bytes:
         return _reads_of_b(plan) * (prices.passing + prices.passing_row / plan.tuning.vectors)
-    if not _reads_b_in_place(plan) or panel <= prices.near * machine.l1_bytes:
+    is_one_piece = plan.oriented.n <= plan.tuning.n_per_thread
+    if not _reads_b_in_place(plan) or is_one_piece or panel <= prices.near * machine.l1_bytes:
         return 0.0
     return _reads_of_b(plan) * prices.feed
 
@@ -195,6 +198,8 @@ def _operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
     if CPU_UNITS[t.unit].tiles is not None:  # what passes by is in `tile_feed`
         return packed
     held = plan.panel_k * (t.n_per_thread if t.stationary == "b" else plan.block_columns) * size
+    if is_in_place and gemm.n * size >= PAGE and plan.panel_k > PAGES and plan.row_panels > 1:
+        held = max(held, machine.l2_bytes)  # each row is a page, whose address is looked up anew
     rate = _rate(held, machine, prices.apart if is_in_place else prices.stream)
     return packed + columns + _reads_of_b(plan) * rate
 
