@@ -184,7 +184,9 @@ def test_a_configuration_is_one_text_and_makes_the_same_code() -> None:
 TILES = "v1:cpu:32,32,64,64,64,16,k_blocked,b,straight,tdpbf16ps"
 
 
-@pytest.mark.skipif(not has_level(CPU_ISAS["amx"].lent), reason="this machine cannot stand for one with tiles")
+@pytest.mark.skipif(
+    not has_level(CPU_ISAS["amx"].lent), reason="this machine cannot stand for one with tiles"
+)
 @pytest.mark.parametrize(("dtype", "unit"), [("bf16", "vdpbf16ps"), ("i8", "vpdpbusd")])
 def test_on_a_machine_with_tiles_vectors_multiply(dtype: str, unit: str) -> None:
     kernel = compile(Gemm("?1..100", 40, 64, dtype=dtype), target="amx", emulate=True)
