@@ -77,6 +77,6 @@ MESH_PRICES = replace(
     apart=Level(0.007, 0.03, 0.04),
     flow=Level(0.0005, 0.02, 0.03),
 )
-"""Intel's servers from Sapphire Rapids on, whose L3 lies on a mesh: fitted by `imbrex tune --calibrate` to an
-Emerald Rapids, one of its virtual machines; L3's by products of more than L2 holds.
+"""Intel's servers from Sapphire Rapids on, whose L3 lies on a mesh: fitted by `imbrex tune --calibrate` to a
+virtual machine of an Emerald Rapids; those of L3 and memory set by hand, as picks for larger products want.
 """

@@ -22,13 +22,14 @@ from typing import Any
 import numpy as np
 
 from imbrex.config.cpu.crowding import crowds, spreads
+from imbrex.config.cpu.plan import LEAST_RUN
 from imbrex.index.atom import Div, Mod, Select, Var
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.query import pointer_step
 from imbrex.index.rule import COUNT
 from imbrex.lower.finish import OLD
 from imbrex.lower.packed import CopiedRuns, OperandA, ShortRuns
-from imbrex.lower.runs import LEAST, common_run, extents, neighbours, short_runs
+from imbrex.lower.runs import common_run, extents, neighbours, short_runs
 from imbrex.lower.stmt import (
     AxisOffsets,
     For,
@@ -143,7 +144,7 @@ def in_place(parts: Parts) -> OperandA | None:
         return window if is_crowd else InPlace(base, pitch.const)
     if parts.product.unit.tiles is not None:
         run = neighbours(lanes, parts.steps)
-        return CopiedRuns(window, run) if run >= LEAST else window
+        return CopiedRuns(window, run) if run >= LEAST_RUN else window
     run = common_run(lanes, parts.steps)
     if run >= vector and run % vector == 0:
         return RunsInPlace(window, run)

@@ -8,16 +8,15 @@ from typing import Any, Final
 
 import numpy as np
 
+from imbrex.config.cpu.plan import LEAST_RUN
 from imbrex.index.expr import Lin, lin
 from imbrex.index.rule import COUNT
 from imbrex.lower.packed import AxisOffsets, ShortRuns
 from imbrex.lower.stmt import For
 from imbrex.view.mma.vector import CpuUnit
 
-__all__ = ["LEAST", "common_run", "extents", "neighbours", "short_runs"]
+__all__ = ["common_run", "extents", "neighbours", "short_runs"]
 
-LEAST: Final = 3
-"""Elements of a short run; of fewer the way from one to the next is longer than what it brings."""
 MOST_WORDS: Final = 24
 """Words of one: it is a turn of the innermost loop."""
 SHARE_IN_PLACE: Final = 0.5
@@ -67,7 +66,7 @@ def short_runs(
     (k,) = extents(lanes, None)
     run = _equal_stretches(lanes, (), dict.fromkeys(lanes.offset.variables, 0), k)
     found = ShortRuns(lanes.window, run, k // run)
-    if run < LEAST or found.words(unit) > MOST_WORDS:
+    if run < LEAST_RUN or found.words(unit) > MOST_WORDS:
         return None
     zeros = found.padded_k(unit) // unit.packed - -(-k // unit.packed)
     is_sooner = zeros * columns <= COPY_CYCLES * k

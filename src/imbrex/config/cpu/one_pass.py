@@ -23,7 +23,7 @@ from math import ceil
 from imbrex.chip import CpuMachine, Level, Prices
 from imbrex.config.context import SAMPLE, Access, round_up
 from imbrex.config.cpu.crowding import crowds, spreads
-from imbrex.config.cpu.plan import CpuPlan
+from imbrex.config.cpu.plan import LEAST_RUN, CpuPlan
 from imbrex.config.cpu.team import team
 from imbrex.view.mma.vector import CPU_UNITS, Tiles
 
@@ -31,8 +31,6 @@ __all__ = ["cycles", "last_columns", "parts", "reads_a_in_place", "side_by_side"
 
 L3_PARTS = 4
 LANES_SUMMED = 8
-LEAST = 3
-"""Elements of a run that is copied whole to tiles (`CopiedRuns` of lower/packed.py)."""
 PAGE, PAGES = 4096, 1024
 """Bytes of a page, and how many pages a core surely finds without a walk through tables."""
 FORESEEN = 6
@@ -175,7 +173,7 @@ def _a_of_tiles(plan: CpuPlan, machine: CpuMachine, tiles: Tiles) -> float:
         return tiles.turned
     is_near = plan.panel_k * t.m_per_thread * size <= tiles.near * machine.l1_bytes
     back = 0.0 if is_near else size * tiles.kept
-    if a.step[0] != 1 or a.run[0] < LEAST:
+    if a.step[0] != 1 or a.run[0] < LEAST_RUN:
         return back + _copied_along_k(a, 0, plan, machine.prices) / t.vector_lanes
     return back + (tiles.run + tiles.copied * ceil(a.run[0] / (t.vector_lanes * t.together))) / a.run[0]
 

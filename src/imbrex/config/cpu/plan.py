@@ -21,10 +21,13 @@ from imbrex.config.context import GemmContext, round_up
 from imbrex.dtype import DType
 from imbrex.view.mma.vector import CPU_UNITS, FMA
 
-__all__ = ["CpuPlan", "CpuTuning", "PanelLayout"]
+__all__ = ["LEAST_RUN", "CpuPlan", "CpuTuning", "PanelLayout"]
 
 PanelLayout: TypeAlias = Literal["k_major", "k_blocked"]
 PANEL_ALIGN = 64  # a cache line, and the widest vector
+LEAST_RUN = (
+    3  # neighbours along k that move as one: of fewer the way to the next is longer than what it brings
+)
 COLUMNS_TOGETHER = 8  # panels that are cut at a time from an A whose rows are k
 
 

@@ -5,6 +5,25 @@
 
 namespace imbrex {
 
+// Which of the lanes [first, first + count) of a row exist; count is 64 at most.
+template <class View> static uint64_t lanes_of_row(const View &view, int row, int first, int count) {
+  uint64_t found = 0;
+  for (int v = first / View::W; v * View::W < first + count && v < View::vectors; ++v) {
+    const uint64_t mask = view.mask_of(v, row);
+    const int at = v * View::W - first;
+    found |= at < 0 ? mask >> -at : mask << at;
+  }
+  return found & (~uint64_t(0) >> (64 - count));
+}
+
+// Of each class of rows, do all lanes exist?
+template <class View> static void find_whole(const View &view, bool *is_whole) {
+  for (int c = 0; c < (view.is_wild ? 0 : view.classes); ++c) {
+    is_whole[c] = true;
+    for (int v = 0; v * View::W < view.lanes; ++v) is_whole[c] &= view.class_mask[v][c] == view.used[v];
+  }
+}
+
 // ---- A -----------------------------------------------------------------------------------------------------
 
 // A row-major matrix of what panels hold, in place: rows of k, `step` elements apart.  Good unless the rows of a panel

@@ -70,10 +70,7 @@ template <class U, class View, int Run, int Runs, int MR> struct a_short_runs_in
       farthest = room.offset[i] > farthest ? room.offset[i] : farthest;
     }
     room.offset[Runs] = room.copied_offset[Runs] = 0;
-    for (int c = 0; c < view.classes; ++c) {
-      room.is_whole[c] = true;
-      for (int v = 0; v * W < Run * Runs; ++v) room.is_whole[c] &= view.class_mask[v][c] == view.used[v];
-    }
+    find_whole(view, room.is_whole);
   }
 
   template <int R, class Body> void visit(int row, Body body) {
@@ -103,7 +100,7 @@ private:
     E *to = room.rows;
     for (int m = row; m < row + R; ++m)
       for (int i = 0; i < Runs; ++i, to += padded) {
-        const uint64_t all = ~uint64_t(0) >> (64 - Run), some = lanes_of_run(m, i * Run) & all;
+        const uint64_t all = ~uint64_t(0) >> (64 - Run), some = lanes_of_row(view, m, i * Run, Run);
         const E *from = src + view.row_offset[m] + room.offset[i];
         if (some == all) {
           __builtin_memcpy(to, from, Run * sizeof(E));
@@ -113,17 +110,6 @@ private:
           for (uint64_t left = some; left; left &= left - 1) to[__builtin_ctzll(left)] = from[__builtin_ctzll(left)];
         }
       }
-  }
-
-  // Which elements of row m exist, from lane `first` on.
-  uint64_t lanes_of_run(int m, int first) const {
-    uint64_t found = 0;
-    for (int v = first / W; v * W < first + Run && v < View::vectors; ++v) {
-      const uint64_t mask = view.mask_of(v, m);
-      const int at = v * W - first;
-      found |= at < 0 ? mask >> -at : mask << at;
-    }
-    return found;
   }
 };
 

@@ -48,7 +48,6 @@ template <class U> using tile_copy = element_of_unit<U>[tile_rows][k_width<U>];
 // where a tile is not whole, they are copied.  copy: a tile of `rows` rows, `count` neighbours along k; what is beyond them
 // is 0.  ends_whole: are there zeros behind the last k?  has_all_rows: may rows behind the last one be read?
 template <class U> struct tiles_of_rows {
-  typedef element_of_unit<U> E;
   template <class Row> static void copy(tile_copy<U> &held, int rows, int64_t count, Row row) {
     for (int m = 0; m < tile_rows; ++m) {
       typename unit<U>::words found{};

@@ -51,10 +51,7 @@ template <class U, class View, int Run, int K> struct a_copied_runs {
   E *buffer;
   bool is_whole[max_classes]; // do all lanes of such rows exist?
   a_copied_runs(const E *src, const View &view, E *buffer) : src(src), view(view), buffer(buffer) {
-    for (int c = 0; !view.is_wild && c < view.classes; ++c) {
-      is_whole[c] = true;
-      for (int v = 0; v * W < view.lanes; ++v) is_whole[c] &= view.class_mask[v][c] == view.used[v];
-    }
+    find_whole(view, is_whole);
   }
 
   template <int R, class Body> void visit(int row, Body body) {
@@ -75,8 +72,8 @@ private:
     for (int first = 0; first < view.lanes; first += Run)
       for (int k = first; k < first + Run; k += k_width<U>) {
         const int count = first + Run - k < k_width<U> ? first + Run - k : k_width<U>;
-        const uint64_t all = ~uint64_t(0) >> (64 - count), some = lanes_of(m, k) & all;
-        if (some == all) {
+        const uint64_t some = lanes_of_row(view, m, k, count);
+        if (some == ~uint64_t(0) >> (64 - count)) {
           rows::copy(to + k, from + view.lane_offset[k], count);
         } else {
           rows::put(to + k, typename unit<U>::words{});
@@ -86,17 +83,6 @@ private:
           }
         }
       }
-  }
-
-  // Which of 64 lanes from `first` on exist in row m.
-  uint64_t lanes_of(int m, int first) const {
-    uint64_t found = 0;
-    for (int v = first / W; v * W < first + 64 && v < View::vectors; ++v) {
-      const uint64_t mask = view.mask_of(v, m);
-      const int at = v * W - first;
-      found |= at < 0 ? mask >> -at : mask << at;
-    }
-    return found;
   }
 };
 } // namespace imbrex
