@@ -99,6 +99,7 @@ def test_the_numbers_of_tdpbf16ps() -> None:
     tiny = 2.0**-8
     assert sum_of(k0=1.0, k2=tiny) == float(bfloat16(1.0 + tiny))
     assert sum_of(k0=2.0**-130, k1=2.0**-126) == 2.0**-126
+    assert sum_of(k0=2.0**-126) == 2.0**-126, "the least that is none"
     assert sum_of(k0=2.0**-126, k2=-1.5 * 2.0**-126, k33=2.0**-126) == 2.0**-126, (
         "the even ones' sum is a zero"
     )
@@ -110,6 +111,7 @@ DAMAGES = (
     ("amx::configure(by);", "(void)by;", "tile 0 is not configured"),
     ("by.palette = 1;", "by.palette = 2;", "LDTILECFG: palette 2"),
     ("by.rows[i] = tile_rows", "by.rows[i] = 17", "LDTILECFG: tile 0 has 17 rows of 64 bytes"),
+    ("by.row_bytes[i] = tile_bytes", "by.row_bytes[i] = 0", "LDTILECFG: tile 0 has 16 rows of 0 bytes"),
     ("i < 8; ++i) by", "i < 9; ++i) by", "LDTILECFG: tile 8, there are 8"),
     ("4 + of_a + V % of_b", "4 + V % of_b", "are not three"),
     ("by.row_bytes[i] = tile_bytes", "by.row_bytes[i] = i == 7 ? 32 : tile_bytes",

@@ -42,6 +42,7 @@ HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "src/imbrex/emit/device/cuda": (*HOPPER, "tests/unit/emit/cuda"),
     "src/imbrex/emit/device/cuda/ptx": ("tests/unit/emit/cuda/test_ptx.py", "tests/unit/emit/cuda"),
     "src/imbrex/emit/device/emulate": LANES,
+    "src/imbrex/emit/device/emulate/amx": ("tests/e2e/test_tiles.py",),
     "src/imbrex/emit/device/emulate/hopper": (*HOPPER, "tests/unit/run/test_emulated.py"),
     "src/imbrex/emit/device/emulate/ptx": HOPPER,
     "src/imbrex/library": ("tests/unit/library",),

@@ -46,10 +46,12 @@ def test_every_word_belongs_to_one_instruction(chip: str, words: list[int]) -> N
 
 
 def test_what_is_no_instruction_has_no_row() -> None:
-    """A number that the format does not have, a format that there is not, half an instruction."""
+    """A number that the format does not have, a format that there is not, half an instruction, no literal."""
     assert decode([0xBFFF0000], 0, "gfx942").row is None
     assert decode([0xF8000000, 0], 0, "gfx942").row is None
     assert decode([0xD1CB8200], 0, "gfx942").row is None
+    assert decode([0x7E0002FF], 0, "gfx942").row is None
+    assert decode([0x7E0002FF, 7], 0, "gfx942").row is not None
     assert instruction_text(decode([0xBFFF0000], 0, "gfx942"), "gfx942") == ".long 0xbfff0000"
 
 
