@@ -72,6 +72,8 @@ class Selection:
         covering = {t for t, r in self.recorded.items() if line in r.lines.get(path, ())}
         if not path.endswith(".py") or not self.recorded:
             return named
+        if not covering:
+            return named  # a recording sees no other process, and nothing of tests that skipped in it
         others = sorted(covering - set(named), key=lambda test: self.recorded[test].seconds)
         return [*(test for test in named if test in covering or test not in self.recorded), *others]
 

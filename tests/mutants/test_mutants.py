@@ -113,6 +113,8 @@ def test_selection() -> None:
     assert tests[0] == "tests/unit/index/test_rule.py", "one that was not recorded may tell"
     assert tests[-2:] == ["tests/unit/quick.py", "tests/unit/slow.py"]
     assert "tests/unit/index/test_map.py" not in tests
+    unseen = Selection(ROOT, recorded).tests("src/imbrex/index/rule.py", 9)
+    assert unseen == Selection(ROOT).tests("src/imbrex/index/rule.py", 9), "no test was seen to execute it"
 
 
 def test_every_header_has_tests() -> None:

@@ -6,6 +6,7 @@ importable.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -140,6 +141,13 @@ def circle(sources: Sources) -> list[str]:
     except CycleError as error:
         return list(error.args[1])
     return []
+
+
+def test_the_list_of_folders_is_the_order() -> None:
+    """What docs/index.md says of every folder stands in the order of imports."""
+    page = (PACKAGE.parents[1] / "docs/index.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+)/` \|", page, re.MULTILINE)
+    assert listed == [name for name in ORDER if (PACKAGE / name).is_dir()]
 
 
 def test_no_module_imports_what_imports_it() -> None:

@@ -59,6 +59,20 @@ def test_conflicts_are_those_that_the_plan_counts() -> None:
         assert sum(busiest) - len(busiest) == one.extra == 0
 
 
+def test_configurations_are_drawn_to_the_scale_of_their_costs() -> None:
+    """Each between the lines of the least cost and of the most, which the scale names."""
+    panel = studied("gfx942", PRODUCT).panel("configurations")
+    assert panel.svg is not None
+    root = ElementTree.fromstring(panel.svg)
+    boxes = [one for one in root.iter() if one.get("data-is", "").startswith("configuration:")]
+    middles = [float(one.get("y", "")) + float(one.get("height", "")) / 2 for one in boxes]
+    costs = [float(re.findall(r"^[\d.]+", "".join(one.itertext()))[0]) for one in boxes]
+    lines = [float(y) for y in re.findall(r'class="line" d="M[\d.]+ ([\d.]+)', panel.svg)]
+    assert max(costs) > 2 * min(costs), "a problem whose configurations differ"
+    assert (min(middles), max(middles)) == pytest.approx((min(lines), max(lines)), abs=0.1)
+    assert middles.index(min(middles)) == costs.index(max(costs)) and f">{max(costs):.2f}<" in panel.svg
+
+
 def test_segments_are_those_of_the_plan() -> None:
     found = studied("gfx942", TALL, schedule="stream_k:100")
     plan = found.subject.tiling and found.subject.tiling.plan
