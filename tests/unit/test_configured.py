@@ -11,17 +11,25 @@ import pytest
 
 from imbrex.bench.gpu.sets import chosen
 from imbrex.config import tuning as tunings
+from imbrex.config.algorithm.matrices import direct_products
 from imbrex.config.configuration import parse, text
+from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.tiles import wanted
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
-from imbrex.pipeline import Request, lower, machine_for
-from imbrex.problem import Problem, parse_problem, problem_text
+from imbrex.pipeline import Request, configuration_of, lower, machine_for
+from imbrex.problem import Gemm, Problem, parse_problem, problem_text
 
 TARGETS = ("cpu", "emulate", "gfx908", "gfx90a", "gfx942", "gfx950", "sm_90a", "emulate_sm_90a")
 CHIPS = {"emulate_sm_90a": "sm_90a"}
 SAMPLED = 16
 """Problems, each on one target in turn; with IMBREX_TESTS=all all of them are made on all targets."""
+OF_HOSTS = (
+    *(f"gemm -m {size} -n {size} -k {size} -g 2" for size in (36, 40, 44, 48)),
+    "conv -n 4 -c 256 -H 14 -W 14 -k 256 -y 3 -x 3 -p 1 -q 1 -F 1",
+    "gemm -t bf16 -m 1024 -n 1024 -k 1024 -transA 1",
+    "gemm -m 4099 -n 9 -k 4104",
+)
 PADDED = "convfp16 -n 16 -c {c} -H 28 -W 28 -k 64 -y 3 -x 3 -p 1 -q 1 --in_layout NHWC -F 4"
 """Whose channels a given tuning counted up: 67 to 128, 160 to 192."""
 
@@ -60,14 +68,29 @@ def test_a_printed_configuration_makes_the_same_source(problem: Problem, target:
     assert str(first.configuration) in first.bundle.files[first.bundle.units[0]].replace("\n// ", "")
 
 
-@pytest.mark.parametrize("size", [36, 40, 44, 48])
-def test_a_configuration_of_one_host_makes_the_same_source_on_another_of_its_level(size: int) -> None:
-    """The text holds no sizes of caches, so nothing that they decide may stand in the source."""
-    (problem,) = parse_problem(f"gemm -m {size} -n {size} -k {size} -g 2")
-    here, there = machine_for("cpu", "avx512", 4), machine_for("cpu", "avx512", 4, 256 << 10, 1 << 20, 1.0)
-    first = lower(Request(problem, here))
-    given = parse(text(first.configuration))
-    assert lower(Request(problem, there, config=given)).bundle.files == first.bundle.files
+@pytest.mark.parametrize("line", OF_HOSTS)
+def test_a_configuration_of_one_host_makes_the_same_source_on_another_of_its_level(line: str) -> None:
+    """The text holds no sizes of caches, so they decide neither the source nor what is legal."""
+    (problem,) = parse_problem(line)
+    small = machine_for("cpu", "avx512", 4, 256 << 10, 1 << 20, 1.0)
+    large = machine_for("cpu", "avx512", 1, 2 << 20, 480 << 20, 2.0)
+    for here, there in ((small, large), (large, small)):
+        first = lower(Request(problem, here))
+        given = parse(text(first.configuration))
+        assert lower(Request(problem, there, config=given)).bundle.files == first.bundle.files
+
+
+def test_a_host_of_large_caches_picks_what_one_of_small_caches_would_not() -> None:
+    """So that the law above has something to hold for."""
+    (problem,) = parse_problem(OF_HOSTS[-1])
+    assert isinstance(problem, Gemm)
+    (product,) = direct_products(problem).products
+    for l3_bytes in (1 << 20, 480 << 20):
+        machine = machine_for("cpu", "avx512", 1, 1 << 20, l3_bytes)
+        (chosen,) = configuration_of(Request(problem, machine)).products
+        assert isinstance(chosen.tuning, CpuTuning)
+        is_small = chosen.tuning.plan(product.context).workspace_bytes <= 2 << 20
+        assert is_small == (l3_bytes == 1 << 20)
 
 
 @pytest.mark.parametrize("channels", [67, 160])

@@ -129,13 +129,6 @@ BROKEN: list[tuple[str, Tuning, GemmContext, str, str]] = [
         "avx512",
         "n_per_block 500 is not a multiple of n_per_thread 32",
     ),
-    (
-        "workspace",
-        CpuTuning(14, 32, 1400, 1024, 256, 16),
-        GEMM,
-        "avx512",
-        "workspace_bytes 5306368 > 5242880 on avx512",
-    ),
     ("kind", CPU, GEMM, "gfx942", "a cpu tuning does not run on gfx942"),
     ("kind", GENERAL, GEMM, "avx512", "a general tuning does not run on avx512"),
 ]

@@ -33,6 +33,7 @@ def cpu_space(context: GemmContext, machine: CpuMachine) -> list[CpuTuning]:
 
     The layout of A's panels is not searched: packing along the longer run, of K or of the rows, is cheaper.
     Where steps over K can be products of their own, nothing else is tried: it was slower wherever measured.
+    Nor is what does not leave one thread's memory in the last cache, where anything does.
     """
     unit = fastest_unit(machine, context.dtype)
     found = [
@@ -40,7 +41,9 @@ def cpu_space(context: GemmContext, machine: CpuMachine) -> list[CpuTuning]:
         for swapped in (False, True)
         for t in (*_one_pass(context, machine, swapped, unit), *_oriented(context, machine, swapped, unit))
     ]
-    return [t for t in found if t.plan(context).is_fused] or found
+    cache_bytes = machine.l2_bytes + machine.l3_bytes
+    kept = [t for t in found if t.plan(context).workspace_bytes <= cache_bytes] or found
+    return [t for t in kept if t.plan(context).is_fused] or kept
 
 
 def _one_pass(context: GemmContext, machine: CpuMachine, swapped: bool, unit: CpuUnit) -> Iterator[CpuTuning]:
