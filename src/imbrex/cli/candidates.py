@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import click
 
 from imbrex.cli.table import print_table
-from imbrex.config.candidates import Candidates, candidates
+from imbrex.config.candidates import Candidate, Candidates, candidates, spent
+from imbrex.config.spent import behind
 from imbrex.pipeline import Request
 from imbrex.problem import problem_text
 
 __all__ = ["candidates_json", "print_candidates"]
 
-COLUMNS = ("rank", "of the pick's cycles", "configuration")
+COLUMNS = ("rank", "of the pick's cycles", "most of it by", "configuration")
 
 
 def print_candidates(request: Request, count: int) -> None:
     """A table of the first candidates, then what else there is, and what cannot be."""
     found = candidates(request)
     click.echo(click.style(problem_text(request.problem), bold=True))
-    rows = enumerate(zip(found.ranked[:count], _costs(found), strict=False))
-    print_table(COLUMNS, [(str(rank), ratio, str(of.configuration)) for rank, (of, ratio) in rows])
+    shown = found.ranked[:count]
+    rows = enumerate(zip(shown, _costs(found), _reasons(request, shown), strict=False))
+    print_table(COLUMNS, [(str(rank), ratio, why, str(of.configuration)) for rank, (of, ratio, why) in rows])
     notes = [f"{min(count, len(found.ranked))} of {len(found.ranked)} candidates on {request.machine.name}"]
     if any(one.cycles < found.ranked[0].cycles for one in found.ranked):
         notes.append("what costs less than the pick does not save enough to be sure of")
@@ -33,18 +37,28 @@ def print_candidates(request: Request, count: int) -> None:
 def candidates_json(request: Request, count: int) -> dict[str, Any]:
     """The same as plain JSON."""
     found = candidates(request)
+    shown = found.ranked[:count]
     return {
         "problem": problem_text(request.problem),
         "machine": request.machine.name,
         "candidates": len(found.ranked),
         "ranked": [
-            {"configuration": str(of.configuration), "cycles": of.cycles} for of in found.ranked[:count]
+            {"configuration": str(of.configuration), "cycles": of.cycles, "behind_by": why}
+            for of, why in zip(shown, _reasons(request, shown), strict=True)
         ],
         "refused": dict(found.refused),
         "unserved": dict(found.unserved),
     }
 
 
+def _reasons(request: Request, shown: Sequence[Candidate]) -> list[str]:
+    """Of each candidate the part of the model that puts it behind the pick."""
+    if not all(0 < one.cycles < inf for one in shown):
+        return ["" for _ in shown]
+    pick, *others = (spent(request, one) for one in shown)
+    return ["", *(behind(pick, other) for other in others)]
+
+
 def _costs(found: Candidates) -> list[str]:
     first = found.ranked[0].cycles
-    return [f"{one.cycles / first:.3f}" if 0 < first < float("inf") else "" for one in found.ranked]
+    return [f"{one.cycles / first:.3f}" if 0 < first < inf else "" for one in found.ranked]

@@ -23,7 +23,7 @@ from math import inf
 from operator import attrgetter
 from typing import Final, TypeAlias
 
-from imbrex.chip import CpuMachine, GpuMachine
+from imbrex.chip import CpuMachine, GpuMachine, Machine
 from imbrex.config import choose, share_cost, tuned_product
 from imbrex.config.algorithm.choice import algorithm_of, alternatives, plain_of
 from imbrex.config.algorithm.cost import in_all
@@ -35,13 +35,18 @@ from imbrex.config.algorithm.windows import priced_of
 from imbrex.config.channel_cost import channel_cycles
 from imbrex.config.configuration import Configuration, TunedProduct
 from imbrex.config.configured import configured, family, is_in_place, schedule_of, with_overlap
+from imbrex.config.context import GemmContext
 from imbrex.config.general import choice as general_choice
+from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.kinds import kind_of
 from imbrex.config.legal import check
 from imbrex.config.matrix_unit import has_matrix_instructions
 from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.share_cost import Offer
+from imbrex.config.spent import Spent, spent_of_all
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.tuning import is_pipelined
 from imbrex.config.warpgroup import choice as warpgroup_choice
@@ -49,7 +54,7 @@ from imbrex.config.window_strips import served_boxes, window_cycles
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d
 
-__all__ = ["Candidate", "Candidates", "candidates"]
+__all__ = ["Candidate", "Candidates", "candidates", "spent"]
 
 MOST_OFFERS: Final = 2048
 """Tunings and schedules of a product that are candidates, the cheapest by the model."""
@@ -94,6 +99,24 @@ def candidates(request: Request) -> Candidates:
     first = Candidate(pick, found.pop(pick, min(found.values(), default=inf)))
     others = sorted((Candidate(c, cycles) for c, cycles in found.items()), key=attrgetter("cycles"))
     return Candidates((first, *others), refused, unserved)
+
+
+def spent(request: Request, one: Candidate) -> Spent:
+    """What the model says a candidate's cycles are spent on."""
+    of, machine = one.configuration, request.machine
+    own = of.products[0].tuning if of.products else None
+    given = own if isinstance(own, WindowTuning | HaloWeightTuning) else None
+    made = products(request.problem, of, machine, given)
+    if isinstance(made, Lanes):
+        return Spent({}, {"strips": one.cycles})
+    pairs = zip(of.products, made.products, strict=True)
+    found = spent_of_all(_spent(tuned, product.context, machine) for tuned, product in pairs)
+    return found.plus({"copies": in_all(request, of.algorithm, made, 0.0)}).of(one.cycles)
+
+
+def _spent(tuned: TunedProduct, context: GemmContext, machine: Machine) -> Spent:
+    kind = kind_of(tuned.tuning)
+    return kind.spent(kind.plan(tuned.tuning, context, machine), machine, tuned.schedule)
 
 
 def _algorithms(request: Request, picked: str) -> Iterable[str]:

@@ -15,28 +15,34 @@ from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from imbrex.chip import CpuMachine, GpuMachine, Machine
 from imbrex.config.context import GemmContext
+from imbrex.config.cpu import cost as cpu
 from imbrex.config.cpu.cost import cycles
 from imbrex.config.cpu.legal import CPU_RULES
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning
 from imbrex.config.cpu.space import cpu_space
+from imbrex.config.general import cost as general
 from imbrex.config.general.cost import general_cycles
 from imbrex.config.general.legal import GENERAL_RULES
 from imbrex.config.general.plan import GeneralPlan, GeneralTuning
 from imbrex.config.general.space import general_list
-from imbrex.config.halo.cost import halo_cycles, line_cycles
+from imbrex.config.halo.cost import halo_cycles, halo_spent, line_cycles, line_spent
 from imbrex.config.halo.legal import HALO_RULES
 from imbrex.config.halo.line_legal import LINE_RULES
 from imbrex.config.halo.lines import LinesTuning
 from imbrex.config.halo.plan import HaloTuning
-from imbrex.config.halo_weight.cost import halo_weight_cycles
+from imbrex.config.halo_weight.cost import halo_weight_cycles, halo_weight_spent
 from imbrex.config.halo_weight.legal import HALO_WEIGHT_RULES
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.rules import Illegal, Rules
+from imbrex.config.spent import Spent
+from imbrex.config.tiles import TileSchedule
 from imbrex.config.tuning import Tuning, with_article
+from imbrex.config.warpgroup import cost as warpgroup
 from imbrex.config.warpgroup.cost import warpgroup_cycles
 from imbrex.config.warpgroup.legal import MOST_PLACES, WARPGROUP_RULES
 from imbrex.config.warpgroup.plan import WarpgroupTuning, columns_of
 from imbrex.config.warpgroup.space import warpgroup_space
+from imbrex.config.xdlops import cost as xdlops
 from imbrex.config.xdlops.cost import wave_cycles
 from imbrex.config.xdlops.legal import XDLOPS_RULES
 from imbrex.config.xdlops.mfma import served
@@ -64,9 +70,9 @@ def _never(context: GemmContext, machine: Machine) -> bool:
 class Kind(Generic[T, P, M]):
     """runs_on: machines, in general.  plan: all that follows from a tuning and a GEMM; rules: of plans.
 
-    cycles: of a legal plan, by the kind's model, which orders the tunings of a family.  space: tunings worth
-    a try, the legal ones among others.  serves: products that are of this kind unless something else is
-    said, if they are not of a kind before.
+    cycles: of a legal plan, by the kind's model, which orders the tunings of a family; spent: their parts,
+    under a schedule.  space: tunings worth a try, the legal ones among others.  serves: products that are of
+    this kind unless something else is said, if they are not of a kind before.
     """
 
     tuning: type[T]
@@ -75,6 +81,7 @@ class Kind(Generic[T, P, M]):
     plan: Callable[[T, GemmContext, M], P]
     rules: Rules[P, M]
     cycles: Callable[[P, M], float]
+    spent: Callable[[P, M, TileSchedule], Spent]
     space: Callable[[GemmContext, M], Sequence[T]] = _nothing
     serves: Callable[[GemmContext, M], bool] = _never
 
@@ -106,6 +113,12 @@ def _by_work_items(plan: GeneralPlan, machine: GpuMachine) -> float:
     return float(plan.context.wasted(*plan.tuning.tile))
 
 
+def _spent_by_work_items(plan: GeneralPlan, machine: GpuMachine, _: TileSchedule) -> Spent:
+    if machine.multiprocessor:
+        return general.spent(plan, machine)
+    return Spent({}, {"padding": _by_work_items(plan, machine)})
+
+
 def _on_cpu(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> CpuPlan:
     return tuning.plan(context)
 
@@ -128,31 +141,33 @@ def _always(context: GemmContext, machine: Machine) -> bool:
 _ROWS: Final[tuple[Kind[Any, Any, Any], ...]] = (
     Kind(
         CpuTuning, "cpu", CpuMachine, _on_cpu, CPU_RULES,
-        lambda plan, machine: cycles(plan.tuning, plan.context, machine), cpu_space, _always,
+        lambda plan, machine: cycles(plan.tuning, plan.context, machine),
+        lambda plan, machine, _: cpu.spent(plan, machine), cpu_space, _always,
     ),
     Kind(
         WarpgroupTuning, "warpgroup", GpuMachine, WarpgroupTuning.plan, WARPGROUP_RULES,
-        lambda plan, _: warpgroup_cycles(plan), warpgroup_space, _by_warpgroups,
+        lambda plan, _: warpgroup_cycles(plan),
+        lambda plan, _, schedule: warpgroup.spent(plan, schedule), warpgroup_space, _by_warpgroups,
     ),
     Kind(
         XdlopsTuning, "xdlops", GpuMachine, XdlopsTuning.plan, XDLOPS_RULES,
-        lambda plan, _: wave_cycles(plan), wave_space, _by_waves,
+        lambda plan, _: wave_cycles(plan), lambda plan, _, __: xdlops.spent(plan), wave_space, _by_waves,
     ),
     Kind(
         GeneralTuning, "general", GpuMachine, GeneralTuning.plan, GENERAL_RULES,
-        _by_work_items, general_list, _always,
+        _by_work_items, _spent_by_work_items, general_list, _always,
     ),
     Kind(
         HaloTuning, "warpgroup", GpuMachine, HaloTuning.plan, HALO_RULES,
-        lambda plan, _: halo_cycles(plan),
+        lambda plan, _: halo_cycles(plan), lambda plan, _, __: halo_spent(plan),
     ),
     Kind(
         LinesTuning, "warpgroup", GpuMachine, LinesTuning.plan, LINE_RULES,
-        lambda plan, _: line_cycles(plan),
+        lambda plan, _: line_cycles(plan), lambda plan, _, __: line_spent(plan),
     ),
     Kind(
         HaloWeightTuning, "warpgroup", GpuMachine, HaloWeightTuning.plan, HALO_WEIGHT_RULES,
-        lambda plan, _: halo_weight_cycles(plan),
+        lambda plan, _: halo_weight_cycles(plan), lambda plan, _, __: halo_weight_spent(plan),
     ),
 )  # fmt: skip
 """Rows in the order in which they are asked whether they serve."""

@@ -18,6 +18,8 @@ def test_candidates_are_listed_the_pick_first(imbrex: Callable[..., Said]) -> No
     chosen = json.loads(imbrex("explain", problem, "--format", "json").out)[0]["configuration"]
     assert ranked[0] == chosen and len({parse(line) for line in ranked}) == 5
     assert all(line in text for line in ranked) and "1.000" in text
+    assert document["ranked"][0]["behind_by"] == ""
+    assert all(one["behind_by"] in text for one in document["ranked"])
     assert document["candidates"] > 5 and f"5 of {document['candidates']} candidates" in text
 
 

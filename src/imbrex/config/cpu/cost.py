@@ -18,9 +18,19 @@ from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu import one_pass
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning, PanelLayout
 from imbrex.config.cpu.team import team
+from imbrex.config.spent import Spent
 from imbrex.view.mma.vector import CPU_UNITS, FMA
 
-__all__ = ["ceiling_share", "cycles", "pack_price_a", "pack_price_b", "parts", "store_price", "tile_cycles"]
+__all__ = [
+    "ceiling_share",
+    "cycles",
+    "pack_price_a",
+    "pack_price_b",
+    "parts",
+    "spent",
+    "store_price",
+    "tile_cycles",
+]
 
 
 def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> float:
@@ -38,6 +48,15 @@ def parts(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> Mappi
     each = tile_cycles(tuning, machine)
     found = one_pass.parts(plan, machine, each) if plan.is_fused else _parts(plan, machine)
     return {name: cycles * context.g for name, cycles in found.items()}
+
+
+def spent(plan: CpuPlan, machine: CpuMachine) -> Spent:
+    """The parts of each thread's cycles, and what the busiest one has more."""
+    each = {
+        name: cycles / machine.threads for name, cycles in parts(plan.tuning, plan.context, machine).items()
+    }
+    whole = cycles(plan.tuning, plan.context, machine)
+    return Spent({}, {**each, "idle threads": whole - sum(each.values())})
 
 
 def _parts(plan: CpuPlan, machine: CpuMachine) -> Mapping[str, float]:

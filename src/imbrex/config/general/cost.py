@@ -15,8 +15,9 @@ from typing import NamedTuple
 from imbrex.chip import VECTOR_BYTES, GpuMachine, ItemRates, Multiprocessor
 from imbrex.config.general.bound import BOUND, BOUNDED_ITEMS, is_bounded
 from imbrex.config.general.plan import GeneralPlan, GeneralTuning
+from imbrex.config.spent import Spent
 
-__all__ = ["Streams", "added_cycles", "general_cycles", "resident_of", "streams"]
+__all__ = ["Streams", "added_cycles", "general_cycles", "resident_of", "spent", "streams"]
 
 WORD = 4
 GRAIN = 8
@@ -73,6 +74,15 @@ def streams(plan: GeneralPlan, machine: GpuMachine, resident: int) -> Streams:
     rows = sum(c.d_per_block for c in (plan.a_copy, plan.b_copy) if c.runs_along_k)
     more = rates.shared_fraction * shared + rates.cache_fraction * cache + rates.row * rows
     return Streams(issue, shared, cache, more)
+
+
+def spent(plan: GeneralPlan, machine: GpuMachine) -> Spent:
+    """The parts of all rounds, each of as many workgroups as a multiprocessor has at a time."""
+    turns, rates = -(-plan.grid_size // machine.compute_units), _multiprocessor(machine).rates
+    each = streams(plan, machine, min(turns, resident_of(plan, machine)))
+    beside = {"instructions": each.issue, "shared memory": each.shared, "L2": each.cache}
+    after = {"loads that do not hide": each.more * plan.k_iterations, "start": rates.start}
+    return Spent(beside, {}).times(plan.k_iterations).plus(after).times(turns)
 
 
 def added_cycles(plan: GeneralPlan, machine: GpuMachine, parts: int) -> float:

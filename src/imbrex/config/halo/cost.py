@@ -11,12 +11,13 @@ from imbrex.chip import LINE_BYTES, VECTOR_BYTES, HaloRates, LineRates, Warpgrou
 from imbrex.config.halo.lines import LinesPlan
 from imbrex.config.halo.plan import HaloPlan
 from imbrex.config.halo.window import WindowPlan
+from imbrex.config.spent import Spent
 from imbrex.config.warpgroup.plan import instruction_of
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import Multiplied, norm
 from imbrex.view.mma.hopper import ROWS
 
-__all__ = ["halo_cycles", "line_cycles"]
+__all__ = ["halo_cycles", "halo_spent", "line_cycles", "line_spent"]
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,14 @@ def halo_cycles(plan: HaloPlan) -> float:
     return max(spent, memory) + rates.overlap * min(spent, memory) + rates.start
 
 
+def halo_spent(plan: HaloPlan) -> Spent:
+    """The parts of all tiles of a workgroup."""
+    tile, rates = Tile(plan), rates_of(plan.machine).halo
+    each = Spent({"matrix unit": tile.matrix, "loads": tile.loads}, {"results": tile.epilogue})
+    whole = each.times(-(-plan.units // plan.workgroups))
+    return whole.besides({"memory": memory_cycles(plan, rates)}).plus({"start": rates.start})
+
+
 @dataclass(frozen=True)
 class Line:
     """The streams of one line, where all multiprocessors work."""
@@ -129,6 +138,15 @@ class Line:
         """Cycles of each consumer's line, where all have one."""
         each = self.products + self.passing
         return max(self.plan.tuning.consumers * each, each + self.rates.line.finish)
+
+
+def line_spent(plan: LinesPlan) -> Spent:
+    """The parts of all lines of a workgroup."""
+    t, line, rates = plan.tuning, Line(plan), rates_of(plan.machine).line
+    steps = (plan.streams.most_lines + t.window_rows - 1) * t.consumers
+    beside = {"matrix unit": steps * line.products, "memory": memory_cycles(plan, rates)}
+    start = rates.start + plan.filter.bytes / rates.filter_bytes
+    return Spent(beside, {"shared memory": steps * line.passing, "start": start})
 
 
 def line_cycles(plan: LinesPlan) -> float:

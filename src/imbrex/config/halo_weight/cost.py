@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from imbrex.chip import LINE_BYTES, WeightRates
 from imbrex.config.halo_weight.plan import SUM_BYTES, HaloWeightPlan, HaloWeightTuning
+from imbrex.config.spent import Spent
 from imbrex.config.warpgroup.plan import instruction_of
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import Multiplied, norm
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.tap_tile import PIXELS
 
-__all__ = ["halo_weight_cycles"]
+__all__ = ["halo_weight_cycles", "halo_weight_spent"]
 
 MATRIX_BYTES: Final = 512
 """Bytes of an operand of a warp, 16 pixels of 16 channels."""
@@ -20,16 +22,34 @@ MATRIX_BYTES: Final = 512
 
 def step_cycles(plan: HaloWeightPlan) -> float:
     """Cycles of a stage, where all multiprocessors work."""
+    return max(_streams(plan).values()) + rates_of(plan.machine).weight.step
+
+
+def halo_weight_spent(plan: HaloWeightPlan) -> Spent:
+    """The parts of all rounds."""
+    rates, rounds = rates_of(plan.machine), -(-plan.units // plan.workgroups)
+    whole = Spent(_streams(plan), {}).times(rounds * plan.k_iterations)
+    after = {
+        "results": rounds * _stored_cycles(plan),
+        "start": rates.halo.start + rounds * rates.weight.answer,
+    }
+    return whole.besides({"memory": _memory_cycles(plan)}).plus(after)
+
+
+def _streams(plan: HaloWeightPlan) -> Mapping[str, float]:
+    """Cycles of a stage by part of the chip."""
     t, size = plan.tuning, plan.context.dtype.bytes
     row, pixels = t.channels * size, t.loaded_pixels + t.k_per_block
     arrived = t.loaded_pixels * row + t.k_per_block * ROWS * size
     rates = rates_of(plan.machine)
     matrix, read = _by_warps(t, rates.weight) if t.by_warps else _by_warpgroups(plan)
-    shared = (read + arrived) / rates.halo.shared_bytes
     given = t.loaded_pixels * max(row, LINE_BYTES / 2) + t.k_per_block * ROWS * size
     given /= rates.halo.l2_bytes / plan.machine.compute_units
-    loads = max(given, _row_cycles(plan, pixels)) + rates.halo.latency / (t.stages - 1)
-    return max(matrix, shared, loads) + rates.weight.step
+    return {
+        "matrix unit": matrix,
+        "shared memory": (read + arrived) / rates.halo.shared_bytes,
+        "loads": max(given, _row_cycles(plan, pixels)) + rates.halo.latency / (t.stages - 1),
+    }
 
 
 def _row_cycles(plan: HaloWeightPlan, pixels: int) -> float:
@@ -60,10 +80,20 @@ def _by_warps(t: HaloWeightTuning, rates: WeightRates) -> tuple[float, int]:
 
 def halo_weight_cycles(plan: HaloWeightPlan) -> float:
     """Cycles of the whole product, but not of adding up its shares."""
-    c, t, rates = plan.context, plan.tuning, rates_of(plan.machine)
+    rates = rates_of(plan.machine)
     rounds = -(-plan.units // plan.workgroups)
-    stored = rates.halo.turn + ROWS * t.n_per_block * SUM_BYTES / rates.halo.stored_bytes
-    spent = rounds * (plan.k_iterations * step_cycles(plan) + rates.weight.answer + stored)
+    spent = rounds * (plan.k_iterations * step_cycles(plan) + rates.weight.answer + _stored_cycles(plan))
+    return norm((spent, _memory_cycles(plan)), rates.weight.norm) + rates.halo.start
+
+
+def _stored_cycles(plan: HaloWeightPlan) -> float:
+    """Cycles of a tile's sums to memory."""
+    rates = rates_of(plan.machine).halo
+    return rates.turn + ROWS * plan.tuning.n_per_block * SUM_BYTES / rates.stored_bytes
+
+
+def _memory_cycles(plan: HaloWeightPlan) -> float:
+    """Cycles of memory for both operands, read once, and the sums."""
+    c = plan.context
     read = (c.a.elements + c.b.elements) * c.dtype.bytes
-    memory = (read + c.c.elements * SUM_BYTES) / rates.weight.memory_bytes
-    return norm((spent, memory), rates.weight.norm) + rates.halo.start
+    return (read + c.c.elements * SUM_BYTES) / rates_of(plan.machine).weight.memory_bytes

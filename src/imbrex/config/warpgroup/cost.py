@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from imbrex.chip import GpuMachine, ProductRates
+from imbrex.config.spent import Spent
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.config.warpgroup.plan import WarpgroupPlan
 from imbrex.config.warpgroup.rates import rates_of
@@ -24,7 +25,15 @@ from imbrex.config.warpgroup.steps import Streams, norm
 from imbrex.config.warpgroup.traffic import memory_bytes, read_apart_bytes, scattered_bytes
 from imbrex.view.work.streamk import Mode, Plan, Tiles, goes_abreast
 
-__all__ = ["Priced", "ScheduleCost", "copy_cycles", "schedule_cost", "schedule_cycles", "warpgroup_cycles"]
+__all__ = [
+    "Priced",
+    "ScheduleCost",
+    "copy_cycles",
+    "schedule_cost",
+    "schedule_cycles",
+    "spent",
+    "warpgroup_cycles",
+]
 
 
 def warpgroup_cycles(plan: WarpgroupPlan) -> float:
@@ -40,6 +49,21 @@ def schedule_cycles(plan: WarpgroupPlan, schedule: TileSchedule) -> float:
 def schedule_cost(plan: WarpgroupPlan, schedule: TileSchedule) -> ScheduleCost:
     """What a schedule of units costs, and why."""
     return Priced(plan).cost(schedule)
+
+
+def spent(plan: WarpgroupPlan, schedule: TileSchedule) -> Spent:
+    """The parts of a schedule's cycles: those of the cluster that has most steps, while all are at work."""
+    priced = Priced(plan)
+    cost, streams = priced.cost(schedule), priced.streams
+    started = min(cost.clusters, plan.units * (cost.parts + 1)) * plan.tuning.cluster
+    beside = {name: cost.longest * each for name, each in streams.at(started).streams.items()}
+    ends = 1 if plan.tuning.pingpong else -(-cost.longest // plan.k_iterations)
+    after = {
+        "results": ends * streams.epilogue / (cost.parts + 1),
+        "partial sums": cost.fix_up,
+        "start": priced.start(started),
+    }
+    return Spent({**beside, "memory": priced.memory_cycles}, after)
 
 
 @dataclass(frozen=True)
@@ -175,14 +199,17 @@ class Priced:
         """Bytes from and to memory where clusters are at the same step."""
         return memory_bytes(self.plan, min(self.plan.units, self.resident))
 
+    def start(self, started: int) -> float:
+        """Cycles until so many workgroups have their first stages, which nothing goes on beside."""
+        start = self.rates.start + (self.rates.cluster if self.plan.tuning.cluster > 1 else 0.0)
+        return start + started * self.streams.first / self.rates.first_bytes
+
     def _in_all(self, spent: float, started: int, apart: int = 0, again: float = 0.0) -> float:
-        """All cycles.  started: workgroups at the start, whose first stages nothing goes on beside.  apart:
-        steps of clusters that are each at one of their own; again: bytes that come a second time.
+        """All cycles.  started: workgroups at the start.  apart: steps of clusters that are each at one of
+        their own; again: bytes that come a second time.
         """
         moved = max(self._moved, scattered_bytes(self.plan, apart) if apart else 0.0) + again
-        start = self.rates.start + (self.rates.cluster if self.plan.tuning.cluster > 1 else 0.0)
-        start += started * self.streams.first / self.rates.first_bytes
-        return norm((spent, moved / self.rates.memory_bytes), self.rates.memory_norm) + start
+        return norm((spent, moved / self.rates.memory_bytes), self.rates.memory_norm) + self.start(started)
 
 
 def _parts(plan: Plan) -> int:

@@ -12,7 +12,7 @@ and the chip's power.  The rates are the machine's (`imbrex.chip.warpgroup_rates
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import log2
@@ -217,12 +217,22 @@ class Steps:
         slowed = self.of.rates.matrix + self.of.rates.power * self.active / machine.compute_units
         return max(self.of.multiplied.cycles(machine) * slowed, self.of.chain)
 
+    @property
+    def streams(self) -> Mapping[str, float]:
+        """Cycles of a step of K that each part of the chip takes, beside the others."""
+        return {
+            "matrix unit": self.matrix,
+            "shared memory": self.of.shared,
+            "copy engine": self.of.copies,
+            "L2": self.given,
+            "latency": self.of.hidden,
+            "ordinary loads": self.of.ordinary,
+        }
+
     @cached_property
     def step(self) -> float:
         """Cycles of a step of K."""
-        of = self.of
-        streams = (self.matrix, of.shared, of.copies, self.given, of.hidden, of.ordinary)
-        return norm(streams, self.of.rates.streams) + of.together
+        return norm(self.streams.values(), self.of.rates.streams) + self.of.together
 
     @property
     def tile(self) -> float:

@@ -14,6 +14,7 @@ from math import inf
 from typing import Final
 
 from imbrex.chip import Device
+from imbrex.config.spent import Spent, spent_of_all
 from imbrex.config.xdlops.loop import loop_of, modelled
 from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.config.xdlops.residency import resident_groups
@@ -27,6 +28,7 @@ __all__ = [
     "bounds_of",
     "prediction_of",
     "ranked",
+    "spent",
     "step_trip",
     "tile_cost",
     "wave_cycles",
@@ -113,6 +115,16 @@ def bounds_of(plan: XdlopsPlan, groups: int) -> dict[str, float]:
         "LDS": moved / rates.lds_bytes,
         "loads": groups * _loaded_bytes(product, plan) / min(rates.l1_bytes, device.l2_bytes),
     }
+
+
+def spent(plan: XdlopsPlan) -> Spent:
+    """The parts of the rounds: what keeps a step's pipes busy, and what each round has besides steps."""
+    device, stored = _device(plan), product_of(plan).stored_bytes
+    return spent_of_all(
+        Spent(bounds_of(plan, groups), {}).times(count * plan.k_iterations)
+        .plus({"rounds": count * device.prologue, "results": count * groups * stored / device.stored_bytes})
+        for count, groups in _rounds(plan)
+    )  # fmt: skip
 
 
 def ranked(plans: Sequence[XdlopsPlan]) -> list[float]:
