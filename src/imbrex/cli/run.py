@@ -104,7 +104,12 @@ def _of_size(
     if not verdict.is_right or seconds <= 0 or kernel.target.is_emulated:
         return Outcome(entry, kernel, verdict, None, None)
     with progress(f"timing {line}"):
-        return Outcome(entry, kernel, verdict, _timed(kernel, seed, seconds), _peak(kernel))
+        before, timing, after = _peak(kernel), _timed(kernel, seed, seconds), _peak(kernel)
+    return Outcome(entry, kernel, verdict, timing, max(before, after, key=_gigaflops))
+
+
+def _gigaflops(peak: Peak | None) -> float:
+    return peak.gigaflops if peak else 0.0
 
 
 def _timed(kernel: Kernel, seed: int, seconds: float) -> Timing:
@@ -123,11 +128,12 @@ def _timed(kernel: Kernel, seed: int, seconds: float) -> Timing:
 
 
 def _peak(kernel: Kernel) -> Peak | None:
+    """Ceiling of a CPU's unit; measured before and after what is timed, for other work comes and goes."""
     if kernel.target.kind != "cpu":
         return None
     from imbrex.bench.ceiling import ceiling
 
-    return ceiling(kernel.problem.dtype, kernel.threads).peak(0.02)
+    return ceiling(kernel.problem.dtype, kernel.threads).peak()
 
 
 def _text(outcome: Outcome) -> str:

@@ -30,25 +30,25 @@ class Spent:
 
     @property
     def cycles(self) -> float:
-        """Of the whole."""
+        """Cycles of the whole."""
         most = max(self.beside.values(), default=0.0)
         shares = sum((part / most) ** OVERLAP for part in self.beside.values()) if most else 0.0
         return most * shares ** (1 / OVERLAP) + sum(self.after.values())
 
     def of(self, cycles: float) -> Spent:
-        """The same where the model says this of the whole: what is missing is `ELSE`."""
+        """These parts where the model says so many cycles of the whole: what is missing is `ELSE`."""
         return self.plus({ELSE: self.after.get(ELSE, 0.0) + cycles - self.cycles})
 
     def plus(self, after: Mapping[str, float]) -> Spent:
-        """With what comes after it."""
+        """These parts, and what comes after them."""
         return replace(self, after={**self.after, **after})
 
     def besides(self, beside: Mapping[str, float]) -> Spent:
-        """With what goes on beside it."""
+        """These parts, and what goes on beside them."""
         return replace(self, beside={**self.beside, **beside})
 
     def times(self, count: float) -> Spent:
-        """So often, one after the other."""
+        """These parts so often, one after the other."""
         return Spent(
             {name: count * part for name, part in self.beside.items()},
             {name: count * part for name, part in self.after.items()},
@@ -56,7 +56,7 @@ class Spent:
 
 
 def spent_of_all(parts: Iterable[Spent]) -> Spent:
-    """Of products one after the other, part by part."""
+    """Products one after the other, part by part."""
     beside, after = dict[str, float](), dict[str, float]()
     for one in parts:
         for whole, given in ((beside, one.beside), (after, one.after)):
