@@ -52,7 +52,7 @@ def candidates_json(request: Request, count: int) -> dict[str, Any]:
 
 
 def _reasons(request: Request, shown: Sequence[Candidate]) -> list[str]:
-    """Of each candidate the part of the model that puts it behind the pick."""
+    """The part of the model that puts each candidate behind the pick."""
     if not all(0 < one.cycles < inf for one in shown):
         return ["" for _ in shown]
     pick, *others = (spent(request, one) for one in shown)

@@ -36,19 +36,19 @@ class Spent:
         return most * shares ** (1 / OVERLAP) + sum(self.after.values())
 
     def of(self, cycles: float) -> Spent:
-        """These parts where the model says so many cycles of the whole: what is missing is `ELSE`."""
+        """Parts of so many cycles of the whole: what is missing is `ELSE`."""
         return self.plus({ELSE: self.after.get(ELSE, 0.0) + cycles - self.cycles})
 
     def plus(self, after: Mapping[str, float]) -> Spent:
-        """These parts, and what comes after them."""
+        """All parts, and more that come after."""
         return replace(self, after={**self.after, **after})
 
     def besides(self, beside: Mapping[str, float]) -> Spent:
-        """These parts, and what goes on beside them."""
+        """All parts, and more that go on beside."""
         return replace(self, beside={**self.beside, **beside})
 
     def times(self, count: float) -> Spent:
-        """These parts so often, one after the other."""
+        """All parts so often, one after the other."""
         return Spent(
             {name: count * part for name, part in self.beside.items()},
             {name: count * part for name, part in self.after.items()},
