@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf
 from typing import Any
 
 import click
 
 from imbrex.cli.table import print_table
-from imbrex.config.candidates import Candidate, Candidates, candidates, spent
-from imbrex.config.spent import behind
+from imbrex.config.candidates import Candidates, candidates, reasons
 from imbrex.pipeline import Request
 from imbrex.problem import problem_text
 
@@ -24,7 +22,7 @@ def print_candidates(request: Request, count: int) -> None:
     found = candidates(request)
     click.echo(click.style(problem_text(request.problem), bold=True))
     shown = found.ranked[:count]
-    rows = enumerate(zip(shown, _costs(found), _reasons(request, shown), strict=False))
+    rows = enumerate(zip(shown, _costs(found), reasons(request, found.ranked[0], shown), strict=False))
     print_table(COLUMNS, [(str(rank), ratio, why, str(of.configuration)) for rank, (of, ratio, why) in rows])
     notes = [f"{min(count, len(found.ranked))} of {len(found.ranked)} candidates on {request.machine.name}"]
     if any(one.cycles < found.ranked[0].cycles for one in found.ranked):
@@ -44,19 +42,11 @@ def candidates_json(request: Request, count: int) -> dict[str, Any]:
         "candidates": len(found.ranked),
         "ranked": [
             {"configuration": str(of.configuration), "cycles": of.cycles, "behind_by": why}
-            for of, why in zip(shown, _reasons(request, shown), strict=True)
+            for of, why in zip(shown, reasons(request, found.ranked[0], shown), strict=True)
         ],
         "refused": dict(found.refused),
         "unserved": dict(found.unserved),
     }
-
-
-def _reasons(request: Request, shown: Sequence[Candidate]) -> list[str]:
-    """The part of the model that puts each candidate behind the pick."""
-    if not all(0 < one.cycles < inf for one in shown):
-        return ["" for _ in shown]
-    pick, *others = (spent(request, one) for one in shown)
-    return ["", *(behind(pick, other) for other in others)]
 
 
 def _costs(found: Candidates) -> list[str]:

@@ -46,7 +46,7 @@ from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.share_cost import Offer
-from imbrex.config.spent import Spent, spent_of_all
+from imbrex.config.spent import Spent, behind, spent_of_all
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.tuning import is_pipelined
 from imbrex.config.warpgroup import choice as warpgroup_choice
@@ -54,7 +54,7 @@ from imbrex.config.window_strips import served_boxes, window_cycles
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d
 
-__all__ = ["Candidate", "Candidates", "candidates", "spent"]
+__all__ = ["Candidate", "Candidates", "candidates", "reasons", "spent"]
 
 MOST_OFFERS: Final = 2048
 """Tunings and schedules of a product that are candidates, the cheapest by the model."""
@@ -99,6 +99,14 @@ def candidates(request: Request) -> Candidates:
     first = Candidate(pick, found.pop(pick, min(found.values(), default=inf)))
     others = sorted((Candidate(c, cycles) for c, cycles in found.items()), key=attrgetter("cycles"))
     return Candidates((first, *others), refused, unserved)
+
+
+def reasons(request: Request, pick: Candidate, shown: Sequence[Candidate]) -> list[str]:
+    """The part of the model that puts each candidate behind the pick; "" without one, and without a model."""
+    if not 0 < pick.cycles < inf:
+        return ["" for _ in shown]
+    first = spent(request, pick)
+    return [behind(first, spent(request, one)) if 0 < one.cycles < inf else "" for one in shown]
 
 
 def spent(request: Request, one: Candidate) -> Spent:

@@ -7,7 +7,7 @@ from math import isfinite, log10
 from typing import Final
 
 from imbrex.config import choose, legal
-from imbrex.config.candidates import Candidate, candidates
+from imbrex.config.candidates import Candidate, candidates, reasons
 from imbrex.explore.measured import measured_of
 from imbrex.explore.panel import Panel, Row, Table
 from imbrex.explore.subject import Subject
@@ -42,8 +42,12 @@ def configurations(subject: Subject) -> Panel:
     timed = {i for i, one in enumerate(ranked) if str(one.configuration) in measured}
     shown = sorted(timed.union(_shown(len(ranked))))
     of_table = sorted(timed.union(shown[:LISTED]))
-    table_rows = tuple(_row(i, ranked[i], ranked[0].cycles, measured, chosen) for i in of_table)
-    table = Table(("rank", "of the pick's cycles", "measured", "configuration"), table_rows)
+    behind = reasons(subject.request, ranked[0], [ranked[i] for i in of_table])
+    table_rows = tuple(
+        _row(i, ranked[i], ranked[0].cycles, more, measured, chosen)
+        for i, more in zip(of_table, behind, strict=True)
+    )
+    table = Table(("rank", "of the pick's cycles", "most of it by", "measured", "configuration"), table_rows)
     svg = _drawn(ranked, shown, measured, chosen)
     sampled = None if len(shown) == len(ranked) else f"{len(shown)} of {len(ranked)} candidates are drawn"
     return Panel("configurations", TITLE, tuple(said), svg, table, sampled=sampled)
@@ -69,12 +73,14 @@ def _reasons(subject: Subject) -> dict[str, str]:
     return found
 
 
-def _row(rank: int, one: Candidate, first: float, measured: dict[str, float], chosen: str) -> Row:
+def _row(
+    rank: int, one: Candidate, first: float, behind: str, measured: dict[str, float], chosen: str
+) -> Row:
     text = str(one.configuration)
     cost = f"{one.cycles / first:.3f}" if isfinite(one.cycles) and 0 < first < float("inf") else ""
     time = f"{measured[text] / 1000:,.2f} us" if text in measured else ""
     mark = " (chosen)" if text == chosen else ""
-    return Row((f"{rank}{mark}", cost, time, text), f"configuration:{rank}")
+    return Row((f"{rank}{mark}", cost, behind, time, text), f"configuration:{rank}")
 
 
 def _drawn(ranked: tuple[Candidate, ...], shown: list[int], measured: dict[str, float], chosen: str) -> str:
