@@ -1,7 +1,11 @@
 """Convolutions and products as functions of JAX, through XLA's FFI (docs/jax.md).
 
-handler  a kernel as a custom call of XLA
-ops      functions of arrays, with gradients
+handler      a kernel as a custom call of XLA
+layouts      layouts and pads as JAX says them
+activation   activations, as JAX's functions
+device       the target of JAX's device
+derivatives  kernels that JAX differentiates
+ops          functions of arrays
 """
 
 from importlib.util import find_spec

@@ -55,9 +55,8 @@ def on_gpu(problem: Problem, kind: str) -> str:
 
 def _handler(problem: Problem, own: str, before: str, where: str, failed: str) -> dict[str, str]:
     """The handler's files.  own: what has `run_0`.  where: its argument beside the arrays, after `before`."""
-    operands = problem.operands
-    out = next(i for i, operand in enumerate(operands) if operand.is_written)
-    words = {"WHERE": where, "OUT": str(out), "COUNT": str(len(operands)), "BEFORE": before, "UNIT": own}
+    written = ", ".join(str(operand.is_written).lower() for operand in problem.operands)
+    words = {"WHERE": where, "MARKS": written, "BEFORE": before, "UNIT": own}
     text = HANDLER
     for word, replaced in {**words, "MESSAGE": failed}.items():
         text = text.replace(word, replaced)
@@ -90,7 +89,10 @@ HANDLER: Final = """#include "c_api.h"
 
 UNIT
 
-// Arguments are the arrays that are read, in order; the result is the one that is written.
+// Arguments are the arrays that are read, in order, results those that are written.
+static constexpr bool IS_WRITTEN[] = {MARKS};
+static constexpr int COUNT = sizeof(IS_WRITTEN);
+
 extern "C" XLA_FFI_Error *imbrex_jax_handler(XLA_FFI_CallFrame *frame) {
   auto *const first = frame->extension_start; // its type is called otherwise from JAX to JAX
   if (first != nullptr && first->type == XLA_FFI_Extension_Metadata) {
@@ -101,9 +103,9 @@ extern "C" XLA_FFI_Error *imbrex_jax_handler(XLA_FFI_CallFrame *frame) {
     return nullptr;
   }
   void *arrays[COUNT];
-  int64_t read = 0;
+  int64_t read = 0, written = 0;
   for (int i = 0; i < COUNT; ++i) {
-    void *const buffer = i == OUT ? frame->rets.rets[0] : frame->args.args[read++];
+    void *const buffer = IS_WRITTEN[i] ? frame->rets.rets[written++] : frame->args.args[read++];
     arrays[i] = static_cast<XLA_FFI_Buffer *>(buffer)->data;
   }
   BEFORE

@@ -1,61 +1,64 @@
-"""Functions of JAX's arrays: a convolution, its gradients and a product, each other's derivatives.
-
-    conv(x, w)             by x: data(dy, w)     by w: weight(dy, x)
-    data(dy, w)    of g:   by dy: conv(g, w)     by w: weight(dy, g)
-    weight(dy, x)  of g:   by dy: conv(x, g)     by x: data(dy, g)
-    product(a, b)  of g:   products of g with a and with b, read transposed
-
-Law: reverse derivatives exist to any order; an array is never copied to be transposed.
-"""
+"""Functions of JAX's arrays: a convolution and a product, an activation of both and what is added to sums."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from importlib import import_module
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
-from imbrex.chip import GPU_MACHINES
-from imbrex.diagnostic import Diagnostic
-from imbrex.jax.handler import on_gpu, registered
-from imbrex.problem import Conv2d, Direction, Gemm, Problem
-from imbrex.run.cpu import thread_count
+from imbrex.jax.activation import ACTIVATIONS
+from imbrex.jax.derivatives import Moves, Shape, Turned, conv, convolution, fused, product, sizes
+from imbrex.jax.device import kind
+from imbrex.jax.layouts import CHANNELS_FIRST, layouts_of, pads_of
+from imbrex.problem.activation import expect_activation, is_f32
 
 __all__ = ["conv2d", "matmul"]
 
-jax: Any = import_module("jax")
-
-CAPABILITIES: Final = {
-    ".".join(map(str, row.compute_capability)): name
-    for name, row in GPU_MACHINES.items()
-    if row.compute_capability is not None and row.has_wgmma
-}
-"""Targets of GPUs, by the compute capability that JAX says."""
 Pair: TypeAlias = "int | Sequence[int]"
-Shape: TypeAlias = tuple[int, ...]
-
-
-class Moves(NamedTuple):
-    """Numbers of a convolution, height before width."""
-
-    stride: tuple[int, int]
-    padding: tuple[int, int]
-    dilation: tuple[int, int]
-    groups: int
 
 
 def conv2d(
-    x: Any, w: Any, *, stride: Pair = 1, padding: Pair = 0, dilation: Pair = 1, groups: int = 1
+    x: Any,
+    w: Any,
+    *,
+    stride: Pair = 1,
+    padding: Any = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+    dimension_numbers: Any = CHANNELS_FIRST,
+    bias: Any = None,
+    residual: Any = None,
+    activation: str | None = None,
 ) -> Any:
-    """A convolution of images (n, c, h, w) by filters (k, c / groups, y, x)."""
-    _kind()
+    """activation(convolution of images by filters + bias + residual), one kernel.
+
+    dimension_numbers: layouts of x, w and the result, as `jax.lax.conv_general_dilated` takes them as text:
+    ("NHWC", "HWIO", "NHWC") is flax's.  Filters hold the channels of one group.  padding: a number, one of
+    height and one of width, a pair of each, "SAME", "SAME_LOWER" or "VALID".  bias: (k,); residual: of the
+    result's shape.  activation: a name of `problem.activation`.
+
+    Raises ValueError and TypeError for what does not fit, before anything is compiled.
+    """
+    kind()
     _expect_alike(x, w, 4)
-    return _conv(x, w, Moves(_two(stride), _two(padding), _two(dilation), groups))
+    layouts = layouts_of(dimension_numbers)
+    images, filters = sizes(x.shape, layouts.images), sizes(w.shape, layouts.filters)
+    if images["c"] != filters["c"] * groups:
+        channels = f"images of {images['c']} channels do not meet filters of {filters['c']} in each group"
+        raise ValueError(channels)
+    both = _two(stride), _two(dilation)
+    pads = pads_of(padding, (images["h"], images["w"]), (filters["y"], filters["x"]), both)
+    moves = Moves(both[0], pads, both[1], groups, layouts)
+    result = convolution("forward", x.shape, w.shape, moves, x.dtype).result.shape
+    return _finish(conv, x, w, moves, (bias, residual, filters["k"], tuple(result)), activation)
 
 
-def matmul(a: Any, b: Any) -> Any:
-    """Product of matrices; the batch of `a` is further rows of one matrix `b`, or as large as that of `b`."""
-    _kind()
+def matmul(a: Any, b: Any, *, bias: Any = None, residual: Any = None, activation: str | None = None) -> Any:
+    """activation(product of matrices + bias + residual), one kernel; the batch of `a` is further rows of one
+    matrix `b`, or as large as that of `b`.
+
+    bias: (n,); residual: of the result's shape.  activation: a name of `problem.activation`.
+    """
+    kind()
     _expect_alike(a, b)
     if (
         a.ndim < 2
@@ -65,129 +68,39 @@ def matmul(a: Any, b: Any) -> Any:
     ):
         raise ValueError(f"no product of arrays of shapes {a.shape} and {b.shape}")
     (*outer, m, k), n = a.shape, b.shape[-1]
-    if b.ndim == 2:
-        return _product(a.reshape(-1, k), b, (False, False)).reshape(*outer, m, n)
-    found = _product(a.reshape(-1, m, k), b.reshape(-1, k, n), (False, False))
+    if residual is not None and residual.shape != (*outer, m, n):
+        raise ValueError(f"'residual' should have shape {(*outer, m, n)}, got {residual.shape}")
+    flat, one, many = ((-1, k), b, (-1, n)) if b.ndim == 2 else ((-1, m, k), b.reshape(-1, k, n), (-1, m, n))
+    rows, more = a.reshape(*flat), None if residual is None else residual.reshape(*many)
+    shape = (*rows.shape[:-1], n)
+    found = _finish(product, rows, one, Turned(False, False), (bias, more, n, shape), activation)
     return found.reshape(*outer, m, n)
 
 
-def _call(problem: Problem, *arrays: Any) -> Any:
-    """The kernel on the arrays that it reads."""
-    result = problem.operands[[operand.is_written for operand in problem.operands].index(True)]
-    kind = _kind()
-    target = registered(problem, thread_count(None)) if kind == "cpu" else on_gpu(problem, kind)
-    shape = jax.ShapeDtypeStruct(result.shape, result.dtype.numpy)
-    return jax.ffi.ffi_call(target, shape, vmap_method="sequential")(*arrays)
-
-
-def _problem(direction: Direction, x: Shape, w: Shape, moves: Moves, dtype: Any) -> Conv2d:
-    """A ValueError where there is none."""
-    try:
-        return Conv2d(
-            direction, x[0], x[1], x[2], x[3], w[0], w[2], w[3],
-            pad_h=moves.padding[0], pad_w=moves.padding[1], stride=moves.stride, dilation=moves.dilation,
-            groups=moves.groups, dtype=dtype.name,
-        )  # fmt: skip
-    except Diagnostic as error:
-        raise ValueError(error.message) from None
-
-
-_jitted: Final = partial(jax.jit, static_argnums=(2,))
-_differentiable: Final = partial(jax.custom_vjp, nondiff_argnums=(2,))
-
-
-@_jitted
-@_differentiable
-def _conv(x: Any, w: Any, moves: Moves) -> Any:
-    if x.shape[1] != w.shape[1] * moves.groups:
-        raise ValueError(f"images of {x.shape[1]} channels do not meet filters of {w.shape[1]} in each group")
-    return _call(_problem("forward", x.shape, w.shape, moves, x.dtype), w, x)
-
-
-@_jitted
-@_differentiable
-def _data(dy: Any, w: Any, known: tuple[Moves, Shape]) -> Any:
-    moves, shape = known
-    return _call(_problem("backward_data", shape, w.shape, moves, dy.dtype), w, dy)
-
-
-@_jitted
-@_differentiable
-def _weight(dy: Any, x: Any, known: tuple[Moves, Shape]) -> Any:
-    moves, shape = known
-    return _call(_problem("backward_weight", x.shape, shape, moves, dy.dtype), x, dy)
-
-
-@_jitted
-@_differentiable
-def _product(a: Any, b: Any, turned: tuple[bool, bool]) -> Any:
-    """turned: is the matrix in memory the transposed one?"""
-    m, k = a.shape[-2:][::-1] if turned[0] else a.shape[-2:]
-    n = b.shape[-2] if turned[1] else b.shape[-1]
-    batch = a.shape[0] if a.ndim == 3 else 1
-    problem = Gemm(
-        m, n, k, batch=batch, transpose_a=turned[0], transpose_b=turned[1], dtype=a.dtype.name
-    )  # fmt: skip
-    flat = (array.reshape(array.shape[1:]) if array.ndim == 3 and batch == 1 else array for array in (a, b))
-    return _call(problem, *flat).reshape(*a.shape[:-2], m, n)
-
-
-def _conv_back(moves: Moves, kept: Any, dy: Any) -> Any:
-    x, w = kept
-    return _data(dy, w, (moves, x.shape)), _weight(dy, x, (moves, w.shape))
-
-
-def _data_back(known: tuple[Moves, Shape], kept: Any, g: Any) -> Any:
-    dy, w = kept
-    return _conv(g, w, known[0]), _weight(dy, g, (known[0], w.shape))
-
-
-def _weight_back(known: tuple[Moves, Shape], kept: Any, g: Any) -> Any:
-    dy, x = kept
-    del dy
-    return _conv(x, g, known[0]), _data(kept[0], g, (known[0], x.shape))
-
-
-def _product_back(turned: tuple[bool, bool], kept: Any, g: Any) -> Any:
-    a, b = kept
-    of_a, of_b = turned
-    da = _product(b, g, (of_b, True)) if of_a else _product(g, b, (False, not of_b))
-    db = _product(g, a, (True, of_a)) if of_b else _product(a, g, (not of_a, False))
-    return da, db
-
-
-def _keep(function: Any) -> Any:
-    """The forward pass of a derivative: what is computed, and both arrays."""
-
-    def forward(one: Any, other: Any, known: Any) -> Any:
-        return function(one, other, known), (one, other)
-
-    return forward
-
-
-for _function, _back in (
-    (_conv, _conv_back), (_data, _data_back), (_weight, _weight_back), (_product, _product_back),
-):  # fmt: skip
-    _function.__wrapped__.defvjp(_keep(_function), _back)
+def _finish(
+    function: Any, one: Any, other: Any, known: Any, more: tuple[Any, Any, int, Shape], activation: str | None
+) -> Any:
+    """The function's sums with what is added, and the activation, in its kernel where that is as exact."""
+    bias, residual, channels, shape = more
+    for name, array, wanted in (("bias", bias, (channels,)), ("residual", residual, shape)):
+        if array is not None and tuple(array.shape) != wanted:
+            raise ValueError(f"'{name}' should have shape {wanted}, got {tuple(array.shape)}")
+        if array is not None and array.dtype != one.dtype:
+            raise TypeError(f"'{name}' should be of {one.dtype}, as the arrays are, got {array.dtype}")
+    name = "" if activation is None else expect_activation(activation)
+    if one.dtype.name == "int8" and (name or bias is not None or residual is not None):
+        raise TypeError("sums of int8 have no bias, residual or activation here")
+    after = name if name and one.dtype.name == "float64" and is_f32(name) else ""
+    added = {key: array for key, array in (("bias", bias), ("residual", residual)) if array is not None}
+    own = "" if after else name
+    is_plain = not added and not own
+    result = function(one, other, known) if is_plain else fused((one, other), added, (function, known, own))
+    return ACTIVATIONS[after](result) if after else result
 
 
 def _two(value: Pair) -> tuple[int, int]:
     height, width = (value, value) if isinstance(value, int) else value
     return height, width
-
-
-def _kind() -> str:
-    """The target of JAX's default device; a Diagnostic where there is none for it."""
-    device: Any = jax.config.jax_default_device
-    if device is None or isinstance(device, str):
-        device = jax.devices(device)[0]
-    capability = getattr(device, "compute_capability", "")
-    kind = "cpu" if device.platform == "cpu" else CAPABILITIES.get(capability)
-    if kind is None:
-        message = f"imbrex.jax runs on CPUs and on Hopper GPUs, and JAX's default is '{device.platform}'"
-        found = f"{message}, a {device.device_kind}"
-        raise Diagnostic(found, hint="jax.config.update('jax_platforms', 'cpu')")
-    return kind
 
 
 def _expect_alike(one: Any, other: Any, rank: int | None = None) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from imbrex.function.batches import Batches
 from imbrex.torch.activation import activation as row_of
-from imbrex.torch.activation import finished
+from imbrex.torch.activation import finished, fuses
 from imbrex.torch.arguments import (
     Pair,
     expect_broadcast,
@@ -264,7 +264,7 @@ def _split(activation: str | None, tensors: tuple[Any, ...]) -> tuple[str, str, 
     if activation is None:
         return "", "", False
     row = row_of(activation)
-    if not row.fuses(tensors[0].dtype):
+    if not fuses(activation, tensors[0].dtype):
         return "", activation, False
     is_followed = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
     return activation, "", is_followed and not row.of_result

@@ -21,8 +21,8 @@ from typing import Any, Final
 
 from imbrex.function import conv, gemm
 from imbrex.function.batches import Batches
+from imbrex.problem.activation import finished_text
 from imbrex.torch import plain
-from imbrex.torch.activation import epilogue
 from imbrex.torch.fallback import answered
 from imbrex.torch.lying import images, matrices, spans
 
@@ -76,7 +76,7 @@ def _convolved(keeps: bool) -> Callable[..., Any]:
             return conv.conv2d(
                 x, w, **_moves(*moves), bias=bias, residual=residual,
                 scales=None if scale is None else {"channel_scale": scale}, out=out, threads=_threads(x),
-                batches=batches, epilogue=epilogue(activation, *has, keeps),
+                batches=batches, epilogue=finished_text(activation, *has, keeps),
             )  # fmt: skip
 
         def theirs() -> Any:
@@ -145,7 +145,7 @@ def _multiplied(keeps: bool) -> Callable[..., Any]:
         out = (matrices(a, b), matrices(a, b)) if keeps else matrices(a, b)
 
         def ours() -> Any:
-            after = epilogue(activation, False, bias is not None, residual is not None, keeps)
+            after = finished_text(activation, False, bias is not None, residual is not None, keeps)
             return gemm.gemm(
                 a, b, alpha=alpha, epilogue=after, bias=bias, residual=residual, out=out,
                 threads=_threads(a), batches=batches,

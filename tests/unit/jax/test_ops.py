@@ -13,8 +13,11 @@ import jax.numpy as jnp  # noqa: E402
 
 import imbrex  # noqa: E402
 import imbrex.jax as ours  # noqa: E402
-from imbrex.jax import ops  # noqa: E402
+from imbrex.jax import derivatives, device  # noqa: E402
+from imbrex.jax.activation import ACTIVATIONS  # noqa: E402
+from imbrex.problem.activation import EXPRESSIONS  # noqa: E402
 
+CHANNELS_LAST = ("NHWC", "HWIO", "NHWC")
 MOVES: dict[str, Any] = {"stride": (2, 1), "padding": 1, "groups": 2}
 
 
@@ -71,6 +74,71 @@ def test_gradients_and_their_gradients() -> None:
             near(found, want)
 
 
+def flax(x: Any, w: Any, bias: Any, residual: Any, activation: str, padding: Any) -> Any:
+    """Channels last, as flax has them, by JAX alone."""
+    sums = jax.lax.conv_general_dilated(
+        x, w, (2, 1), padding, dimension_numbers=CHANNELS_LAST, feature_group_count=2,
+        precision=jax.lax.Precision.HIGHEST,
+    )  # fmt: skip
+    return ACTIVATIONS[activation](sums + bias + residual)
+
+
+def fused(x: Any, w: Any, bias: Any, residual: Any, activation: str, padding: Any) -> Any:
+    return ours.conv2d(
+        x, w, stride=(2, 1), padding=padding, groups=2, dimension_numbers=CHANNELS_LAST,
+        bias=bias, residual=residual, activation=activation,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("activation", EXPRESSIONS)
+def test_what_is_added_and_activations_are_in_the_kernel(activation: str) -> None:
+    for padding, rows, columns in (("SAME", 4, 6), ((0, (2, 1)), 3, 7), ("VALID", 3, 4)):
+        given = some(2, 7, 6, 4), some(3, 3, 2, 6), some(6), some(2, rows, columns, 6)
+        wanted = padding if isinstance(padding, str) else ((0, 0), (2, 1))
+        near(fused(*given, activation, padding), flax(*given, activation, wanted))
+        grads = [
+            jax.grad(lambda *of, f=f, p=p: jnp.sum(jnp.sin(f(*of, activation, p))), (0, 1, 2, 3))
+            for f, p in ((fused, padding), (flax, wanted))
+        ]
+        for found, want in zip(jax.jit(grads[0])(*given), grads[1](*given), strict=True):
+            near(found, want)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "silu"])
+def test_second_derivatives_go_through_activations(activation: str) -> None:
+    given = some(3, 5, 8), some(8, 6), some(6), some(3, 5, 6)
+
+    def twice(function: Any) -> Any:
+        first = jax.grad(lambda *of: jnp.sum(jnp.sin(function(*of))), (0, 1, 2, 3))
+        return jax.grad(lambda *of: sum(jnp.sum(part**2) for part in first(*of)), (0, 1, 2, 3))(*given)
+
+    def own(a: Any, b: Any, bias: Any, residual: Any) -> Any:
+        return ours.matmul(a, b, bias=bias, residual=residual, activation=activation)
+
+    for found, want in zip(
+        twice(own), twice(lambda a, b, c, r: ACTIVATIONS[activation](a @ b + c + r)), strict=True
+    ):
+        np.testing.assert_allclose(found, want, rtol=1e-3, atol=1e-3 * (1 + float(jnp.abs(want).max())))
+
+
+def test_one_kernel_has_the_epilogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums are kept for a gradient alone, and not for an activation whose derivative is at the result."""
+    seen: list[str] = []
+    real = derivatives._call
+    monkeypatch.setattr(
+        derivatives, "_call", lambda of, arrays: seen.append(str(of.epilogue)) or real(of, arrays)
+    )
+    a, b, bias = some(9, 4), some(4, 11), some(11)
+    for name, texts in (("relu", ["relu(x + bias)"]), ("tanh", ["tanh(pre_activation(x + bias))"])):
+        loss = lambda a, name=name: jnp.sum(ours.matmul(a, b, bias=bias, activation=name))  # noqa: E731
+        seen.clear()
+        loss(a)
+        assert seen == [f"{name}(x + bias)"]
+        seen.clear()
+        jax.grad(loss)(a)
+        assert [text for text in seen if text != "None"] == texts
+
+
 def test_vmap_and_types() -> None:
     many = jnp.stack([X, 2 * X])
     near(jax.vmap(mine, (0, None))(many, W), jnp.stack([theirs(x, W) for x in many]))
@@ -88,6 +156,14 @@ def test_vmap_and_types() -> None:
         (lambda: ours.conv2d(X, W), ValueError, "do not meet filters"),
         (lambda: ours.conv2d(X, W.astype("float16"), groups=2), TypeError, "of one type"),
         (lambda: ours.matmul(A, A), ValueError, "no product of arrays"),
+        (lambda: ours.matmul(A, B, bias=A[0, 0]), ValueError, "'bias' should have shape .6,."),
+        (lambda: ours.matmul(A, B, residual=B), ValueError, "'residual' should have shape .3, 5, 6."),
+        (lambda: ours.matmul(A, B, bias=B[0].astype("float16")), TypeError, "should be of float32"),
+        (lambda: ours.matmul(A, B, activation="gelo"), ValueError, "did you mean 'gelu'"),
+        (lambda: ours.matmul(A.astype("int8"), B.astype("int8"), activation="relu"), TypeError, "int8"),
+        (lambda: ours.conv2d(X, W, groups=2, dimension_numbers="NHWC"), ValueError, "'HWIO', 'NHWC'"),
+        (lambda: ours.conv2d(X, W, groups=2, padding=(1, 2, 3)), ValueError, "'SAME' or 'VALID'"),
+        (lambda: ours.conv2d(X, W, groups=2, padding="most"), ValueError, "got 'most'"),
         (lambda: ours.matmul(A[:0], B), ValueError, "without elements"),
         (lambda: jax.jit(imbrex.gemm)(B, B.T), TypeError, "use imbrex.jax"),
     ],
@@ -103,9 +179,9 @@ class Device:
 
 
 def test_the_target_is_that_of_the_default_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ops._kind() == "cpu"
+    assert device.kind() == "cpu"
     monkeypatch.setattr(jax, "devices", lambda kind: [Device("9.0")])
-    assert ops._kind() == "sm_90a"
+    assert device.kind() == "sm_90a"
     monkeypatch.setattr(jax, "devices", lambda kind: [Device("8.0")])
     with pytest.raises(imbrex.Diagnostic, match="on Hopper GPUs, and JAX's default is 'gpu', a chip"):
         ours.matmul(A, B)
