@@ -1,4 +1,4 @@
-"""Hot loops of machines that are not here, counted: as docs/cpu.md says, and no sum leaves its register."""
+"""Hot loops of machines that are not here, counted: as docs/cpu_kernels.md says, and no sum leaves its register."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from imbrex.config.cpu.plan import CpuTuning
 from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Gemm
 
-PAGE = Path(__file__).parents[2] / "docs" / "cpu.md"
+PAGE = Path(__file__).parents[2] / "docs" / "cpu_kernels.md"
 ROW = re.compile(
     r"^\| `(\w+)` \| (\w+) \| (\d+) x (\d+) \| `(\w+)` \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", re.MULTILINE
 )
