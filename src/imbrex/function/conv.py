@@ -53,18 +53,29 @@ def conv2d(
 ) -> Any:
     """The cross-correlation of images `x` with filters `w`, as an array of x's kind.
 
-    x: (n, c, h, w) in the order of `layout`.  w: (k, c / groups, y, x); its layout, and the result's, follow
-    `layout` (NHWC: KYXC and NHWK) unless they are given.  padding: one number, (height, width), ((top,
-    bottom), (left, right)), "valid" or "same".  out: where the result goes.  Arrays are used where they lie
-    if they have no gaps, whatever the order of their dimensions; others are copied, but for `out`.  int8
-    gives int32.
-    epilogue: what becomes of each element, such as "relu(x + bias)" (docs/epilogue.md); without one, `bias`,
-    a vector of k, and `residual`, of the result's shape, are added.  scales: as `gemm` takes them, but for
-    `row_scale`.  compute: "tf32" lets a GPU multiply
-    float32 by 11 bits of its significand.  target, emulate: as `compile` takes them; by default the CPU, or
-    the GPU of NVIDIA's that the arrays lie on, in `stream`, else torch's current one.  For another GPU they
-    are copied to it and back.  batches: "any" has one kernel for all numbers of images (docs/dynamic.md).  Of
-    an epilogue with a `pre_activation(...)` results, and `out`, are a pair.
+    - x: (n, c, h, w) in the order of `layout`, an array of NumPy, torch or whatever speaks DLPack.
+    - w: (k, c / groups, y, x), of x's dtype. Its layout, and the result's, follow `layout` (NHWC: KYXC and
+      NHWK) unless `filter_layout` and `output_layout` give them.
+    - result: (n, k, ho, wo), with ho = floor((h + pads - dilation * (y - 1) - 1) / stride) + 1, wo likewise.
+      float8 gives float32, int8 gives int32, all else x's dtype, unless the epilogue casts.
+    - stride, dilation: one number or (height, width). padding: one number, (height, width), ((top, bottom),
+      (left, right)), "valid" or "same", in pixels.
+    - out: where the result goes, of its shape and dtype, dense, sharing no memory with what is read. Arrays
+      are used where they lie if they have no gaps, whatever the order of their dimensions; others are
+      copied, but for `out`.
+    - epilogue: what becomes of each element, such as "relu(x + bias)" (docs/epilogue.md). Without one,
+      `bias` of [k] and `residual` of the result's shape are added. With a `pre_activation(...)` in it, the
+      result, and `out`, are a pair (result, pre-activation).
+    - scales: as `gemm` takes them, `channel_scale` of [k], but for `row_scale`.
+    - compute: "tf32" lets a GPU multiply float32 by 11 bits of the significand.
+    - batches: "any" compiles one kernel for all n, "each" one for every n (docs/dynamic.md).
+    - target, emulate: as `compile` takes them. By default the CPU, or the NVIDIA GPU on which x and w lie;
+      for another GPU they are copied there and back.
+    - threads: of a CPU. stream: of a GPU, a handle or one of torch's or CuPy's; torch's current by default.
+      A call on arrays of a GPU is not waited for.
+
+    TypeError for what an array is (dtype, kind), ValueError for its shape, layout or an unknown word, and a
+    Diagnostic where the target has no such kernel. The first call for new shapes compiles.
     """
     layouts, more = (layout, filter_layout, output_layout), further(bias, residual, scales)
     said = (stride, padding, dilation, groups, layouts, compute, target, emulate, None, epilogue)
@@ -91,7 +102,12 @@ def conv2d_backward_data(
     threads: int | None = None,
     stream: Any = None,
 ) -> Any:
-    """The gradient of `conv2d(x, w)` by x, from that by its result; x has `input_shape`, in `layout`."""
+    """The gradient of `conv2d(x, w)` by x, from `dy`, the gradient by its result.
+
+    dy: of that result's shape, (n, k, ho, wo), in `output_layout`. w: (k, c / groups, y, x). input_shape:
+    x's and so the gradient's, (n, c, h, w) in the order of `layout`; several sizes of x give one size of the
+    result under a stride, so that it has to be said. All else, and errors, as of `conv2d`.
+    """
     layouts = (layout, filter_layout, output_layout)
     given = ("input", "input_shape", input_shape)
     options = _ConvOptions(
@@ -119,7 +135,12 @@ def conv2d_backward_weight(
     threads: int | None = None,
     stream: Any = None,
 ) -> Any:
-    """The gradient of `conv2d(x, w)` by w, from that by its result; w has `filter_shape`, in its layout."""
+    """The gradient of `conv2d(x, w)` by w, from `dy`, the gradient by its result.
+
+    dy: of that result's shape, (n, k, ho, wo), in `output_layout`. x: (n, c, h, w) in the order of `layout`.
+    filter_shape: w's and so the gradient's, (k, c / groups, y, x) in the order of `filter_layout`. All else,
+    and errors, as of `conv2d`.
+    """
     layouts = (layout, filter_layout, output_layout)
     given = ("filter", "filter_shape", filter_shape)
     options = _ConvOptions(

@@ -54,17 +54,30 @@ def gemm(
 ) -> Any:
     """alpha * op(a) op(b) + beta * c, as an array of a's kind; without `c` there is no second term.
 
-    a, b: matrices, or equally many of them along a first dimension; op transposes their last two dimensions.
-    They, and `out`, are used where they lie, views too, if the elements of a row lie side by side, or of a
-    and b those of a column; what lies otherwise is copied, but for `out`. c: broadcast to the result's shape;
-    not changed, unless it is `out`. int8 gives int32. epilogue: what becomes of each element, such as "gelu(x
-    + bias)" (docs/epilogue.md); without one, `bias`, a vector of n, and `residual`, of the result's shape,
-    are added. scales: arrays of float32 by name, by which sums are multiplied before that, `scale_a` and
-    `scale_b` of one number, `row_scale` of m, `channel_scale` of n, and after it, `scale_c` of one.
-    block_scales: two arrays of E8M0 (docs/amd.md). compute: "tf32" multiplies float32 by 11 bits, "mxfp4"
-    and its like say what bytes are. batches: "any" has one kernel for all numbers of rows. target, emulate,
-    algorithm: as of `compile`; by default the CPU, or NVIDIA's GPU that arrays lie on, in `stream`, else
-    torch's; another one gets copies. Of an epilogue with a `pre_activation(...)` results and `out` are pairs.
+    - a, b: arrays of one dtype, NumPy's, torch's or of whatever speaks DLPack: op(a) is [m, k] and op(b) is
+      [k, n], or [batch, m, k] and [batch, k, n]; op transposes the last two dimensions where `transpose_a`,
+      `transpose_b` say so. float8 gives float32, int8 gives int32, all else its own dtype, unless the
+      epilogue casts. Views are used where they lie if the elements of a row, or of a column, lie side by
+      side; others are copied.
+    - c: broadcast to the result's shape, [m, n] or [batch, m, n]; not changed, unless it is `out`.
+    - out: where the result goes, of its shape and dtype, row-major, sharing no memory with what is read;
+      rows may have gaps between them.
+    - epilogue: what becomes of each element, such as "gelu(x + bias)" (docs/epilogue.md). Without one,
+      `bias` of [n] and `residual` of the result's shape are added. With a `pre_activation(...)` in it, the
+      result, and `out`, are a pair (result, pre-activation).
+    - scales: float32 arrays by name. Sums are multiplied by `scale_a` and `scale_b` of one number,
+      `row_scale` of [m] and `channel_scale` of [n] before the epilogue, and by `scale_c` of one after it.
+    - block_scales: for microscaled types, two arrays of E8M0, [m, k / 32] and [n, k / 32] (docs/amd.md).
+    - compute: "tf32" multiplies float32 by 11 bits of the significand, on a GPU that can; "mxfp4" and its
+      like say what bytes of packed elements are.
+    - batches: "any" compiles one kernel for all m, "each" one for every m (docs/dynamic.md).
+    - target, emulate, algorithm: as `compile` takes them. By default the CPU, or the NVIDIA GPU on which a
+      and b lie; for another GPU they are copied there and back.
+    - threads: of a CPU. stream: of a GPU, a handle or one of torch's or CuPy's; torch's current by default.
+      A call on arrays of a GPU is not waited for.
+
+    TypeError for what an array is (dtype, kind), ValueError for its shape, layout or an unknown word, and a
+    Diagnostic where the target has no such kernel. The first call for new shapes compiles.
     """
     second = beta if c is not None else 0.0
     more, blocks = further(bias, residual, scales), scales_of(block_scales)

@@ -55,14 +55,16 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True)
 class Kernel:
-    """`kernel(a, b, c)` runs it, the arrays in the order of `problem.operands`; the written one is
-    overwritten and returned, or both are where there is a pre-activation.
+    """A compiled kernel of one problem, as `imbrex.compile` gives it.
+
+    `kernel(a, b, c)` runs it, the arrays in the order of `problem.operands`; the written one is overwritten
+    and returned, or both are where there is a pre-activation.  `check()` compares it with float64.
 
     threads: of a CPU, how many the schedule was chosen for, and how many a call uses unless told otherwise.
     tuning_texts: one a product; backward data has a product for each phase.
     algorithm: the one that was asked for, or chosen; None of a plain product.
     library: the shared object, or the code object or cubin of a GPU.
-    compile_s: from the problem to the library; 0 when that came from the cache.
+    compile_s: seconds from the problem to the library; 0 when that came from the cache.
     lds: bank conflicts of a GPU's kernels, by name.
     schedules: how workgroups share the tiles of each product.
     configuration: all that was chosen, which makes the same code where it is given back.
@@ -99,6 +101,7 @@ class Kernel:
 
     @property
     def was_cached(self) -> bool:
+        """Did the cache have it?"""
         return self.compile_s == 0.0
 
     @property
@@ -113,6 +116,7 @@ class Kernel:
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
+        """The tuning of each product, parsed."""
         from imbrex.config.tuning import parse
 
         return tuple(parse(text) for text in self.tuning_texts)
@@ -200,7 +204,7 @@ class Kernel:
 
     @cached_property
     def workspace_bytes(self) -> int:
-        """Memory beside the three arrays, in the launch that needs most; on a CPU, of one thread."""
+        """Bytes beside the three arrays, in the launch that needs most; on a CPU, of one thread."""
         return self.loaded.workspace_bytes
 
     @cached_property
@@ -210,6 +214,7 @@ class Kernel:
 
     @property
     def launches(self) -> int:
+        """Kernels that one call launches, one after the other."""
         return len(self.grid_sizes)
 
     def __call__(self, *arrays: Any, threads: int | None = None, stream: Any = None) -> Any:

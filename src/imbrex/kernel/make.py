@@ -67,19 +67,25 @@ def compile(
     config: Configuration | str | None = None,
     untuned: bool = False,
 ) -> Kernel:
-    """The kernel of `problem` for `target`, from the cache where it is there; a Diagnostic where none can be.
+    """The kernel of `problem` for `target`, from the cache where it is there.
 
-    problem: a problem, or the text of one.  target: "cpu", or a GPU such as "gfx942", whose kernels run on
-    such a GPU only; or what `target_of` gives.  emulate: the GPU's schedule lane by lane instead, which runs
-    here (docs/emulate.md); the target "emulate" is that of gfx942; "isa": AMD's code object itself, executed
-    here (docs/amd.md).  tuning: taken as it is or refused with reasons; None lets the model choose.
-    algorithm: of a convolution, "channels_last", which packs what it reads, or "v4r4", and of backward data
-    "v4r1" or "v1r1", which do not (docs/convolution.md); of a product, "aligned" or "direct"
-    (docs/hopper.md), "data_tiled", or "data_tiled:" and a tile kernel (docs/swizzle.md). name: of the files,
-    and after `imbrex_` of the entry point. schedule: how workgroups share output tiles, "stream_k:64" say
-    (docs/mapping.md); "auto" lets the model choose. config: instead of tuning, algorithm and schedule all
-    that may be chosen, as `Kernel.configuration` says it (docs/tuning.md). Where none of these is said, what
-    was measured is used (docs/database.md), unless untuned.
+    - problem: a `Conv2d` or `Gemm`, or the text of one (docs/commands.md).
+    - target: "cpu"; a level of a CPU's instructions such as "avx2"; a GPU such as "gfx942" or "sm_90a", whose
+      kernels run on such a GPU only; or what `imbrex.kernel.target_of` gives.
+    - emulate: True runs a GPU's schedule lane by lane on this CPU (docs/emulate.md), AArch64's library in
+      QEMU, AMX with tiles in software (docs/cpu.md); "isa" executes AMD's code object itself (docs/amd.md).
+      The target "emulate" is that of gfx942.
+    - threads: of a CPU, for which the schedule is chosen and which a call uses; all usable cores by default.
+    - tuning, algorithm, schedule: parts of what is chosen, each taken as it is or refused with the reasons:
+      a tuning's text (docs/tuning.md); how the problem becomes products, such as "channels_last" (the table
+      of docs/commands.md); how workgroups share output tiles, "stream_k:64" say, or "auto", the model's
+      choice (docs/mapping.md). config: all of them at once, as `Kernel.configuration` has it.
+    - untuned: True lets the model choose what is not said. By default, where nothing is said, what was
+      measured is used (docs/database.md).
+    - name: stem of the files; `imbrex_` before it makes the entry point.
+    - cache: another than the user's.
+
+    A Diagnostic where the text is no single problem, or no kernel of the target serves it.
     """
     wanted = target if isinstance(target, Target) else target_of(target, emulate)
     said = constraints(tuning, algorithm, schedule, config)

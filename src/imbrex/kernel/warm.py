@@ -59,8 +59,9 @@ def warm(
     """The kernels of all problems in the cache, compiled by processes side by side, with progress on a
     terminal; later calls of `compile`, `conv2d`, `gemm` and the ops of PyTorch find them there.
 
-    problems: or texts of some; those that stand several times are compiled once.  target, emulate, threads:
-    as `compile` takes them.  jobs: processes; all usable cores by default.  A Diagnostic where one of the
+    problems: one or several, or texts of some; those that stand several times are compiled once.  target,
+    emulate, threads: as `compile` takes them.  jobs: processes; all usable cores by default.  One `Warmed` a
+    problem, with the seconds of compiling, 0 where the kernel was there.  A Diagnostic where one of the
     problems has no kernel, after the others were compiled.
     """
     where = target_of(target, emulate) if isinstance(target, str) else target

@@ -135,10 +135,12 @@ class Conv2d:
 
     @property
     def ho(self) -> int:
+        """Rows of the output."""
         return self.axes[0].outputs
 
     @property
     def wo(self) -> int:
+        """Columns of the output."""
         return self.axes[1].outputs
 
     @property

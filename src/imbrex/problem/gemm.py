@@ -192,9 +192,11 @@ class Gemm:
         return tuple(self.dims(role) for role in self.roles)
 
     def layout(self, role: GemmRole) -> tuple[str, ...]:
+        """Dimension names of that array as it is stored, outermost first."""
         return tuple(name for name, _ in self.dims(role))
 
     def shapes(self, role: GemmRole) -> tuple[int, ...]:
+        """The shape of that array as it is stored: [k, m] of a transposed a, a batch first, k in packs."""
         return tuple(size for _, size in self.dims(role))
 
     def matrices(self, role: GemmRole) -> Matrices:
@@ -264,6 +266,7 @@ class Gemm:
 
     @property
     def gemm(self) -> GemmSizes:
+        """Batch, m, n and k."""
         return GemmSizes(self.batch, self.m, self.n, self.k)
 
     @property
@@ -273,6 +276,7 @@ class Gemm:
 
     @property
     def flops(self) -> int:
+        """Multiplications and additions: 2 * batch * m * n * k."""
         return 2 * self.batch * self.m * self.n * self.k
 
     @property

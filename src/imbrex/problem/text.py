@@ -50,7 +50,11 @@ class Parsed:
 
 
 def parse_problem(text: str, file: str | None = None) -> list[Conv2d | Gemm]:
-    """All problems of a text, in order; at least one, or a `Diagnostic`."""
+    """All problems of a text, in order; at least one, or a `Diagnostic` with its line and column.
+
+    text: lines of MIOpenDriver, hipblaslt-bench or `gemm`, JSON, or IR, as every command reads them
+    (docs/commands.md). file: the name by which errors call it. A MIOpenDriver line without -F is three.
+    """
     return [problem for parsed in parse_problems(text, file) for problem in parsed.problems]
 
 
@@ -77,7 +81,7 @@ def parse_problems(
 
 
 def problem_text(problem: Conv2d | Gemm) -> str:
-    """The canonical line of a problem: a MIOpenDriver line, or a `gemm` line."""
+    """The canonical line of a problem, of MIOpenDriver or a `gemm` line; `parse_problem` is the inverse."""
     match problem:
         case Conv2d():
             return miopen_line(problem)

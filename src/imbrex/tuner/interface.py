@@ -39,11 +39,16 @@ def tune(
 ) -> list[Tuned]:
     """The fastest configuration of each problem, measured here and kept for every later call (docs/tune.md).
 
-    problems: or texts of some; one that stands several times counts as often.  effort: "quick", "normal" or
-    "full": 8, 50 or all configurations of each problem; trials: so many instead.  budget_s: seconds for all
-    together.  devices: GPUs by number.  jobs: processes that compile.  ray: a cluster's address, whose
-    nodes build and time instead of this host.  A Diagnostic where one of the problems cannot be tuned, after
-    the others were.
+    - problems: one or several, or texts of some; one that stands several times counts as often.
+    - target, emulate, threads: as `compile` takes them; a code object that is executed here has no times.
+    - effort: "quick", "normal" or "full": 8, 50 or all configurations of each problem; trials: so many
+      instead. budget_s: seconds for all problems together.
+    - devices: GPUs by number. jobs: processes that compile. ray: the address of a Ray cluster, whose nodes
+      build and time instead of this host.
+
+    One `Tuned` a problem: its `winner`, and `gain`, the model's pick's time over the winner's, 1 where the
+    pick stays; times end in `_ns`. A Diagnostic where one of the problems cannot be tuned, after the others
+    were.
     """
     from imbrex.database import open_user
     from imbrex.kernel.warm import builders_of
@@ -81,8 +86,27 @@ def compile(
     config: Configuration | str | None = None,
     untuned: bool = False,
 ) -> Kernel:
-    """`imbrex.kernel.compile`; tune: with which effort the problem is tuned first, "quick", "normal" or
-    "full", where that was not done before; then nothing else may be chosen.
+    """The kernel of `problem` for `target`, from the cache where it is there.
+
+    - problem: a `Conv2d` or `Gemm`, or the text of one (docs/commands.md).
+    - target: "cpu"; a level of a CPU's instructions such as "avx2"; a GPU such as "gfx942" or "sm_90a", whose
+      kernels run on such a GPU only; or what `imbrex.kernel.target_of` gives.
+    - emulate: True runs a GPU's schedule lane by lane on this CPU (docs/emulate.md), AArch64's library in
+      QEMU, AMX with tiles in software (docs/cpu.md); "isa" executes AMD's code object itself (docs/amd.md).
+      The target "emulate" is that of gfx942.
+    - threads: of a CPU, for which the schedule is chosen and which a call uses; all usable cores by default.
+    - tuning, algorithm, schedule: parts of what is chosen, each taken as it is or refused with the reasons:
+      a tuning's text (docs/tuning.md); how the problem becomes products, such as "channels_last" (the table
+      of docs/commands.md); how workgroups share output tiles, "stream_k:64" say, or "auto", the model's
+      choice (docs/mapping.md). config: all of them at once, as `Kernel.configuration` has it.
+    - untuned: True lets the model choose what is not said. By default, where nothing is said, what was
+      measured is used (docs/database.md).
+    - tune: "quick", "normal" or "full", the effort with which the problem is tuned on this machine first,
+      where that was not done before; then nothing else may be chosen.
+    - name: stem of the files; `imbrex_` before it makes the entry point.
+    - cache: another than the user's.
+
+    A Diagnostic where the text is no single problem, or no kernel of the target serves it.
     """
     if tune is not None:
         said = {"tuning": tuning, "algorithm": algorithm, "schedule": schedule, "config": config}
