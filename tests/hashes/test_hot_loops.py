@@ -1,4 +1,4 @@
-"""Hot loops of machines that are not here, counted as docs/cpu_kernels.md says: no sum leaves its register."""
+"""Hot loops of machines that are not here, counted as docs/cpu_kernels.md says; no sum leaves a register."""
 
 from __future__ import annotations
 
