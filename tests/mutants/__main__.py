@@ -5,6 +5,7 @@
     python -m tests.mutants --json out.json          keeps each answer at once; a second time it goes on
     python -m tests.mutants --json out.json --again  tries again what survived
     python -m tests.mutants --json out.json --page docs/development.md   writes their score, and tries nothing
+    python -m tests.mutants --seed 2 --each 1        another sample, to see what the tests let pass of it
     python -m tests.mutants --list                   the mutants, without trying them
     python -m tests.mutants --record                 first, once a commit: which tests execute which lines
 
@@ -28,7 +29,7 @@ from tests.mutants.answers import Answers
 from tests.mutants.mutation import EQUIVALENT, Mutant, equivalents, mutants_of, sample
 from tests.mutants.selection import Selection, read
 from tests.mutants.tree import built, copied, digest, record
-from tests.mutants.trial import SURVIVED, Trial, Trials, table
+from tests.mutants.trial import SURVIVED, Trial, Trials, named, table
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / ".mutants"
@@ -37,7 +38,7 @@ BEGIN, END = "<!-- mutants: begin -->\n", "<!-- mutants: end -->\n"
 
 def main(words: Sequence[str] | None = None) -> int:
     given = arguments(words)
-    mutants = chosen(given.only, given.each)
+    mutants = chosen(given.only, given.each, given.seed)
     if given.list:
         print(*mutants, sep="\n")
         return 0
@@ -67,15 +68,16 @@ def main(words: Sequence[str] | None = None) -> int:
         trials = Trials(Selection(ROOT, read(recording)).tests, given.limit, until, equivalent)
         trials.all(answers.left(given.limit, given.again), trees, told)
     silent = sorted(f"left out, it fails on the unchanged tree: {test}" for test in trials.silent)
-    print(answers.summary(), *table(answers.trials), *silent, sep="\n")
+    print(answers.summary(), *table(answers.trials), *named(answers.trials), *silent, sep="\n")
     return int(any(trial.outcome == SURVIVED for trial in answers.trials))
 
 
-def chosen(only: str, each: int) -> list[Mutant]:
+def chosen(only: str, each: int, seed: str = "") -> list[Mutant]:
     """The sample of the project as it is; `only`: those whose line of --list holds this, as many a folder."""
     paths = (path for path in sorted((ROOT / "src").rglob("*")) if path.suffix in (".py", ".h", ".cpp"))
     names = ((str(path.relative_to(ROOT)), path.read_bytes()) for path in paths)
-    return sample((m for name, text in names for m in mutants_of(name, text) if only in str(m)), each)
+    mutants = (m for name, text in names for m in mutants_of(name, text) if only in str(m))
+    return sample(mutants, each, seed)
 
 
 def page(text: str, summary: str, done: Sequence[Trial]) -> str:
@@ -83,7 +85,8 @@ def page(text: str, summary: str, done: Sequence[Trial]) -> str:
     before, _, rest = text.partition(BEGIN)
     _, found, after = rest.partition(END)
     assert found, f"{BEGIN.strip()} and {END.strip()} should stand where the score goes"
-    return "\n".join([before + BEGIN + summary, "", *table(done), END + after])
+    said = [line for one in named(done) for line in ("", one)]
+    return "\n".join([before + BEGIN + summary, "", *table(done), *said, END + after])
 
 
 def _stopped(_: int, __: FrameType | None) -> None:
@@ -99,6 +102,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=3600, help="for all; what is not tried then is left")
     parser.add_argument("--only", default="", metavar="TEXT", help="mutants whose line of --list holds this")
     parser.add_argument("--each", type=int, default=3, help="mutants of a folder")
+    parser.add_argument("--seed", default="", metavar="TEXT", help="draws another sample than the fixed one")
     parser.add_argument("--limit", type=float, default=120, help="CPU seconds for the tests of one")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants at once")
     parser.add_argument("--list", action="store_true", help="only say what would be tried")

@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 
 from tests.mutants.mutation import Key, Mutant
-from tests.mutants.trial import CUT, EQUIVALENT, SURVIVED, Trial, score
+from tests.mutants.trial import CUT, EQUIVALENT, SKIPPED, SURVIVED, Trial, score
 
 __all__ = ["Answers"]
 
@@ -54,7 +54,9 @@ class Answers:
         return [
             mutant
             for mutant in self.mutants
-            if not (trial := known.get(mutant.key)) or (trial.outcome == CUT and trial.seconds < limit)
+            if not (trial := known.get(mutant.key))
+            or trial.outcome == SKIPPED
+            or (trial.outcome == CUT and trial.seconds < limit)
         ]
 
     def add(self, trial: Trial, tree: str) -> None:

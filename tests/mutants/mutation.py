@@ -188,17 +188,19 @@ def folder_of(path: str) -> str:
     return "/".join(parts if not path.endswith(".py") else parts[:1]) or "."
 
 
-def sample(mutants: Iterable[Mutant], each: int) -> list[Mutant]:
-    """`each` mutants of every folder by chance, the first of all folders before the second of any."""
+def sample(mutants: Iterable[Mutant], each: int, seed: str = "") -> list[Mutant]:
+    """`each` mutants of every folder by chance, the first of all folders before the second of any; another
+    seed draws others.
+    """
     folders = defaultdict[str, list[tuple[bytes, Mutant]]](list)
     for mutant in mutants:
-        folders[folder_of(mutant.path)].append((_chance(mutant), mutant))
+        folders[folder_of(mutant.path)].append((_chance(mutant, seed), mutant))
     drawn = [sorted(folder, key=lambda pair: (pair[0], pair[1].start))[:each] for folder in folders.values()]
     return [pair[1] for pair in chain.from_iterable(zip_longest(*drawn)) if pair is not None]
 
 
-def _chance(mutant: Mutant) -> bytes:
-    return sha256("\0".join(mutant.key).encode()).digest()
+def _chance(mutant: Mutant, seed: str) -> bytes:
+    return sha256("\0".join([*([seed] if seed else ()), *mutant.key]).encode()).digest()
 
 
 def equivalents(text: str) -> Mapping[Key, str]:

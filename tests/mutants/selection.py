@@ -29,6 +29,12 @@ CPU: Final = (
     "tests/e2e/test_problems.py",
     "tests/e2e/test_tunings.py",
     "tests/e2e/test_epilogue.py",
+    "tests/e2e/test_windows.py",
+    "tests/e2e/test_few_rows.py",
+    "tests/e2e/test_runs.py",
+    "tests/e2e/test_cpu_units.py",
+    "tests/e2e/test_strides.py",
+    "tests/unit/function/test_batches.py",
 )
 
 # A folder of device code, to the tests that execute it; the longest that fits is the one.

@@ -14,7 +14,7 @@ from tests.mutants.answers import Answers
 from tests.mutants.mutation import EQUIVALENT, Mutant, equivalents, folder_of, mutants_of, sample
 from tests.mutants.selection import HEADERS, Recorded, Selection
 from tests.mutants.tree import Tree, copied, digest
-from tests.mutants.trial import CUT, KILLED, SURVIVED, Trial, Trials, score, table
+from tests.mutants.trial import CUT, KILLED, SKIPPED, SURVIVED, Trial, Trials, named, score, table
 from tests.mutants.trial import EQUIVALENT as SAME
 from tests.patience import HANG_S
 
@@ -84,6 +84,8 @@ def test_the_sample_stays_where_other_lines_change() -> None:
     assert [str(m).split(": ")[1] for m in here] == [str(m).split(": ")[1] for m in moved]
     assert [folder_of(m.path) for m in here] == ["p0", "p1", "p2"] * 4
     assert here[:6] == sample(of(""), 2)
+    other = sample(of(""), 4, "2")
+    assert other == sample(of(""), 4, "2") and {*other} != {*here} and len(other) == len(here)
     assert folder_of("src/imbrex/emit/device/cuda/a.h") == "emit/device/cuda"
     assert folder_of("src/imbrex/emit/cuda/a.py") == "emit" and folder_of("src/imbrex/a.py") == "."
 
@@ -160,7 +162,40 @@ def test_killed_and_survived(toy: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert table(done)[-1] == "| all | 1 | 0 | 1 | 0 | 0 | 50% |"
     known = Trials(lambda *_: [], 60, 0, {edge.key: "for the control"})
     assert [t.outcome for t in known.all([edge, killed], [tree], told.append)] == ["equivalent"]
-    assert table(done) == page(f"a\n{BEGIN}old{END}b", "now", done).splitlines()[4:-2]
+    lines = page(f"a\n{BEGIN}old{END}b", "now", done).splitlines()
+    assert lines[4:-2] == [*table(done), "", *named(done)] and named(done) == [f"Survived: `{path}:2`."]
+
+
+SKIPS = {
+    "module": "import pytest\n\npytest.importorskip('no_such_module')\n\n\ndef test_a():\n    pass\n",
+    "test": "import pytest\n\n\ndef test_b():\n    pytest.skip('not here')\n",
+    "red": "def test_c():\n    assert 0\n",
+}
+
+
+@pytest.mark.parametrize(
+    "names", [["module"], ["test"], ["module", "test"], ["test", "red"], [*SKIPS, "green"]], ids="+".join
+)
+def test_nothing_is_known_where_no_test_runs(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]
+) -> None:
+    """A skip is no pass, whether of a whole file or of each test in it, nor is one that always fails."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    for name, text in {**SKIPS, "green": "def test_d():\n    pass\n"}.items():
+        (toy / f"test_{name}.py").write_text(text, "utf-8")
+    tree, path = copied(toy, tmp_path / "copy"), "src/imbrex_toy/half.py"
+    edge = mutants_of(path, (toy / path).read_bytes())[0]
+    trials = Trials(lambda *_: [f"test_{name}.py" for name in names], 60, time.monotonic() + HANG_S)
+    (done,) = trials.all([edge], [tree], lambda _: None)
+    if "green" in names:
+        assert done.outcome == SURVIVED and score([done]) == "0%"
+        return
+    assert done.outcome == SKIPPED and f"test_{names[0]}.py" in done.by and score([done]) == ""
+    assert table([done])[-1] == "| all | 0 | 0 | 0 | 1 | 0 |  |"
+    assert named([done]) == [f"Not known: `{path}:2`."]
+    answers = Answers(tmp_path / "out.json", [edge], {})
+    answers.add(done, "0123abcdef")
+    assert Answers(tmp_path / "out.json", [edge], {}).left(60, False) == [edge]
 
 
 def test_answers_are_kept_and_gone_on_with(tmp_path: Path) -> None:

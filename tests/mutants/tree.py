@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from queue import SimpleQueue
@@ -35,12 +36,16 @@ BYTECODE: Final = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": ""}
 
 @dataclass(frozen=True)
 class Ran:
-    """code: of the exit; None where it was ended.  seconds: of a processor.  failed: tests, or files."""
+    """code: of the exit; None where it was ended.  seconds: of a processor.  failed: tests, or files.
+
+    passed: how many tests did.
+    """
 
     code: int | None
     output: str
     seconds: float
     failed: Sequence[str] = ()
+    passed: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,10 +79,10 @@ class Tree:
         left_out = [word for test in sorted(without) for word in ("--deselect", test)]
         words = ["pytest", "-x", "-q", "--tb=no", "-o", f"cache_dir={kept}", *left_out]
         ran = self.run([*words, *tests], cpu, until)
-        failed = kept / "v/cache/lastfailed"
-        return Ran(
-            ran.code, ran.output, ran.seconds, [*json.loads(failed.read_text())] if failed.exists() else []
-        )
+        lastfailed = kept / "v/cache/lastfailed"
+        failed = [*json.loads(lastfailed.read_text())] if lastfailed.exists() else []
+        passed = re.findall(r"(\d+) (?:passed|xfailed)\b", ran.output.rstrip().rpartition("\n")[2])
+        return replace(ran, failed=failed, passed=sum(map(int, passed)))
 
     def run(self, words: Sequence[str], cpu: float, until: float) -> Ran:
         """A module of Python; after `cpu` seconds, or at `until`, it is ended with all that it started."""

@@ -2,8 +2,8 @@
 
 Law: a mutant is killed by a test that fails with it twice, the second time alone, and passes alone without,
 or by tests that spend more than twice the CPU seconds that they spend without.  A test that fails on the
-unchanged tree tells nothing and is left out.  It survived when all its tests passed; where their CPU seconds
-were spent before, nothing is known.
+unchanged tree tells nothing and is left out.  It survived when its tests passed.  Nothing is known where
+their CPU seconds were spent before, or where none of them passed, since all are skipped here or left out.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from tests.mutants.mutation import Key, Mutant, folder_of
 from tests.mutants.tree import Tree, on_trees
@@ -20,16 +21,23 @@ __all__ = [
     "CUT",
     "EQUIVALENT",
     "KILLED",
-    "OUTCOMES",
+    "SKIPPED",
     "SURVIVED",
     "TIMEOUT",
     "Trial",
     "Trials",
+    "named",
     "score",
     "table",
 ]
 
-OUTCOMES = KILLED, TIMEOUT, SURVIVED, CUT, EQUIVALENT = "killed", "timeout", "survived", "cut", "equivalent"
+KILLED, TIMEOUT, SURVIVED, CUT, SKIPPED, EQUIVALENT = (
+    "killed", "timeout", "survived", "cut", "skipped", "equivalent",
+)  # fmt: skip
+COLUMNS: Final = {
+    "killed": (KILLED,), "by time": (TIMEOUT,), "survived": (SURVIVED,), "not known": (CUT, SKIPPED),
+    "equivalent": (EQUIVALENT,),
+}  # fmt: skip
 NOT_FOUND, NO_TESTS = 4, 5  # pytest's exit codes
 
 
@@ -41,6 +49,15 @@ class Trial:
     outcome: str
     by: str = ""
     seconds: float = 0.0
+
+
+class Batch(NamedTuple):
+    """outcome, by, seconds: as of a trial; no outcome where these tests decide nothing.  passed: how many."""
+
+    outcome: str
+    by: str
+    seconds: float
+    passed: int
 
 
 @dataclass
@@ -79,28 +96,31 @@ class Trials:
             return Trial(mutant, EQUIVALENT, reason)
         if time.monotonic() >= self.until:
             return None
-        tests, spent = self.tests(mutant.path, mutant.line), 0.0
-        for batch in _batches(tests, 2 if mutant.path.endswith(".py") else 1):
-            outcome, by, seconds = self._batch(mutant, tree, batch, self.limit - spent)
-            spent += seconds
+        tests, spent, passed = self.tests(mutant.path, mutant.line), 0.0, 0
+        for files in _batches(tests, 2 if mutant.path.endswith(".py") else 1):
+            batch = self._batch(mutant, tree, files, self.limit - spent)
+            spent += batch.seconds
+            passed += batch.passed
             if time.monotonic() >= self.until:
                 return None
-            if outcome:
-                return Trial(mutant, outcome, by, self.limit if outcome == CUT else spent)
+            if batch.outcome:
+                return Trial(mutant, batch.outcome, batch.by, self.limit if batch.outcome == CUT else spent)
+        if tests and not passed:
+            return Trial(mutant, SKIPPED, f"none of its tests runs here: {' '.join(tests)}", spent)
         return Trial(mutant, SURVIVED, "" if tests else "no test", spent)
 
-    def _batch(self, mutant: Mutant, tree: Tree, batch: Sequence[str], cpu: float) -> tuple[str, str, float]:
-        """The outcome, where these tests decide it, who told, and the seconds spent."""
-        spent, unsteady = 0.0, set[str]()
+    def _batch(self, mutant: Mutant, tree: Tree, batch: Sequence[str], cpu: float) -> Batch:
+        spent, passed, unsteady = 0.0, 0, set[str]()
         while left := [test for test in batch if test not in self.silent | unsteady]:
             with tree.fault(mutant):
                 ran = tree.pytest(left, cpu - spent, self.until, self.silent | unsteady)
             spent += ran.seconds
             if ran.code in (0, NO_TESTS) or time.monotonic() >= self.until:
+                passed = ran.passed
                 break
             if ran.code is None:
                 slow = self._is_sound(tree, left, max((cpu - spent + ran.seconds) / 2, 1))
-                return TIMEOUT if slow else CUT, " ".join(left) if slow else "", spent
+                return Batch(TIMEOUT if slow else CUT, " ".join(left) if slow else "", spent, 0)
             failed = ran.failed or left  # all where pytest could not say
             with tree.fault(mutant):
                 again = tree.pytest(failed, self.limit, self.until)
@@ -108,8 +128,8 @@ class Trials:
             if again.code == 0:
                 unsteady.update(failed)
             elif self._is_sound(tree, failed, self.limit):
-                return KILLED, " ".join(failed), spent
-        return "", "", spent
+                return Batch(KILLED, " ".join(failed), spent, ran.passed)
+        return Batch("", "", spent, passed)
 
     def _is_sound(self, tree: Tree, tests: Sequence[str], cpu: float) -> bool:
         """Do they pass without the fault?  Those that do not are silent from now on."""
@@ -146,9 +166,18 @@ def table(trials: Sequence[Trial]) -> list[str]:
         folders[f"`{folder_of(trial.mutant.path)}`"].append(trial)
     rows = [*sorted(folders.items()), ("all", list(trials))]
     counted = [
-        [name, *(sum(t.outcome == outcome for t in of) for outcome in OUTCOMES), score(of)]
+        [name, *(sum(t.outcome in outcomes for t in of) for outcomes in COLUMNS.values()), score(of)]
         for name, of in rows
     ]
-    head = ["folder", "killed", "by time", "survived", "not known", "equivalent", "score"]
+    head = ["folder", *COLUMNS, "score"]
     counted = [head, ["---"] * len(head), *counted]
     return [f"| {' | '.join(map(str, row))} |" for row in counted]
+
+
+def named(trials: Sequence[Trial]) -> list[str]:
+    """Which ones survived, and of which nothing is known."""
+    found = {
+        column: [f"`{t.mutant.path}:{t.mutant.line}`" for t in trials if t.outcome in COLUMNS[column]]
+        for column in ("survived", "not known")
+    }
+    return [f"{column.capitalize()}: {', '.join(places)}." for column, places in found.items() if places]
