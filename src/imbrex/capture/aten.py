@@ -127,12 +127,9 @@ def _functional(
 ) -> list[Any]:
     """Arguments of `convolution`, from those of torch.nn.functional's, as inference mode shows them."""
     given: dict[str, Any] = {**dict(zip(names, args, strict=False)), **words}
-    x, rank = given["input"], given["input"].dim() - 2
-    stride, pad, dilation = (
-        _each(given.get(key, usual), rank) for key, usual in (("stride", 1), ("padding", 0), ("dilation", 1))
-    )
+    moves = [given.get(key, usual) for key, usual in (("stride", 1), ("padding", 0), ("dilation", 1))]
     fixed = (is_transposed, None, given.get("groups", 1))
-    return [x, given["weight"], given.get("bias"), stride, pad, dilation, *fixed]
+    return [given["input"], given["weight"], given.get("bias"), *moves, *fixed]
 
 
 def _conv_forward(args: list[Any], words: dict[str, Any], result: Any) -> list[Problem]:
