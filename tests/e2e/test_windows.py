@@ -25,8 +25,12 @@ GROUPS = (
     ("-c 12 -H 9 -W 17 -k 24 -g 4 -y 3 -x 3 -p 1 -q 1 -l 2 -j 2", 1, "conv"),
     ("-c 72 -H 7 -W 9 -k 72 -g 3 -y 3 -x 3 -p 1 -q 1 -u 1 -v 2", 1, "convint8"),
     ("-c 12 -H 9 -W 11 -k 24 -g 4 -y 3 -x 3 -p 1 -q 1", 2, "convbfp16"),
+    ("-c 38 -H 7 -W 9 -k 19 -g 19 -y 3 -x 3 -p 1 -q 1", 1, "conv"),
+    ("-c 19 -H 7 -W 9 -k 38 -g 19 -y 3 -x 3 -p 1 -q 1", 1, "conv"),
 )
-"""Some groups to a vector, one that is half empty, types that no instruction turns, gradients."""
+"""Some groups to a vector, one that is half empty, types that no instruction turns, gradients, two channels
+that are read for one that is written and the other way around.
+"""
 
 
 def line(edge: str, direction: int = 1, more: str = "", verb: str = "conv") -> str:

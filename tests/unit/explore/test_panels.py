@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tests.unit.explore.studied import BACKWARD, FORWARD, PRODUCT, WEIGHT, studied
+from tests.unit.explore.studied import BACKWARD, DEPTHWISE, FORWARD, PRODUCT, WEIGHT, studied
 
 from imbrex.chip import CpuMachine
 from imbrex.config.cpu.cost import cycles, parts
@@ -71,6 +71,22 @@ def test_configurations_are_drawn_to_the_scale_of_their_costs() -> None:
     assert max(costs) > 2 * min(costs), "a problem whose configurations differ"
     assert (min(middles), max(middles)) == pytest.approx((min(lines), max(lines)), abs=0.1)
     assert middles.index(min(middles)) == costs.index(max(costs)) and f">{max(costs):.2f}<" in panel.svg
+
+
+@pytest.mark.parametrize(("chip", "line", "most"), [("gfx942", PRODUCT, 400), ("avx512", DEPTHWISE, 8)])
+def test_configurations_stand_evenly_apart_by_rank(chip: str, line: str, most: int) -> None:
+    """From one end of the scale's lines to the other, however few there are."""
+    panel = studied(chip, line).panel("configurations")
+    assert panel.svg is not None
+    root = ElementTree.fromstring(panel.svg)
+    boxes = [one for one in root.iter() if one.get("data-is", "").startswith("configuration:")]
+    middles = np.array([float(one.get("x", "")) + float(one.get("width", "")) / 2 for one in boxes])
+    (ends,) = set(re.findall(r'class="line" d="M([\d.]+) [\d.]+[A-Z ]([\d.]+)', panel.svg))
+    left, right = map(float, ends)
+    assert [one.get("data-is") for one in boxes] == [f"configuration:{rank}" for rank in range(len(boxes))]
+    assert 2 < len(boxes) <= most
+    assert np.diff(middles) == pytest.approx((middles[-1] - middles[0]) / (len(boxes) - 1), abs=0.2)
+    assert left < middles[0] < left + 15 and right - 15 < middles[-1] < right
 
 
 def test_segments_are_those_of_the_plan() -> None:

@@ -50,10 +50,10 @@ template <class T, int G> struct memory {
   T zeros[run];
 };
 
-template <class T, class S, int N, int G, a_form AF, b_form BF, bool Transposed, bool AStays>
+template <class T, class S, int N, int G, a_form AF, b_form BF, bool Transposed, bool AStays, int Rows = M>
 static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T beta) {
   typedef memory<T, G> space;
-  typedef product<T, MR, NV, M, N, K, AF != cut> work;
+  typedef product<T, MR, NV, Rows, N, K, AF != cut> work;
   constexpr int L = space::L, step = K * L;
   static space s;
   fill(s.a, at.a_rows, at.a_lanes, at.a_size, at.a_elements);
@@ -121,6 +121,8 @@ static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T bet
     gemm<T, S, __VA_ARGS__>(a, b, c, *at, T(alpha), T(beta));                                                          \
   }
 GEMM(gemm_in_place, float, float, 63, 0, in_place, lanes, false, false)
+GEMM(gemm_one_panel, float, float, 63, 0, in_place, lanes, false, false, MR)
+GEMM(gemm_one_panel_guarded, float, float, 50, 2, in_place, lanes, false, false, MR)
 GEMM(gemm_guarded, float, float, 50, 2, packing, lanes, false, true)
 GEMM(gemm_runs, float, float, 50, 2, runs, rows_packed, false, true)
 GEMM(gemm_strided, float, float, 63, 0, in_place, lanes, false, false)

@@ -18,7 +18,12 @@ MICRO = {
     "f64": (5, 3, np.float64),
     "i32": (3, 2, np.int32),
 }
-M, K, RUN = 23, 48, 16  # as in product.cpp; N is 50, two columns past whole vectors, or 63, one short of them
+M, MR, K, RUN = (
+    23,
+    6,
+    48,
+    16,
+)  # of product.cpp; N is 50, two columns past whole vectors, or 63, one short of them
 
 
 @pytest.mark.parametrize("adds", [False, True])
@@ -53,6 +58,7 @@ class CMaps(ctypes.Structure):
 NO_GUARD = (1, 1)
 Operand = tuple[Axis, Axis, tuple[int, int], int]  # rows, lanes, sizes of the guards, elements of the array
 A_MATRIX: Operand = (Axis.of(np.arange(M) * K), Axis.of(np.arange(K)), NO_GUARD, M * K)
+A_PANEL: Operand = (Axis.of(np.arange(MR) * K), Axis.of(np.arange(K)), NO_GUARD, MR * K)
 A_COLUMNS: Operand = (Axis.of(np.arange(M)), Axis.of(np.arange(K) * M), NO_GUARD, M * K)
 
 
@@ -80,8 +86,8 @@ def _channels_last() -> Operand:
     return Axis.of((pixel - 1) * RUN, pixel - 1), Axis.of(x * RUN + channel, x), (M - 1, 1), (M - 1) * RUN
 
 
-def _c_matrix(n: int) -> tuple[Axis, Axis]:
-    return Axis.of(np.arange(M) * (n + 3)), Axis.of(np.arange(n))
+def _c_matrix(n: int, m: int = M) -> tuple[Axis, Axis]:
+    return Axis.of(np.arange(m) * (n + 3)), Axis.of(np.arange(n))
 
 
 def _c_columns(n: int) -> tuple[Axis, Axis]:
@@ -94,6 +100,8 @@ def _c_pieces(n: int) -> tuple[Axis, Axis]:
 
 CASES: dict[str, tuple[Operand, Operand, tuple[Axis, Axis], Any, Any]] = {
     "in_place": (A_MATRIX, _matrix(63), _c_matrix(63), np.float32, np.float32),
+    "one_panel": (A_PANEL, _matrix(63), _c_matrix(63, MR), np.float32, np.float32),
+    "one_panel_guarded": (A_PANEL, _channels_first(50), _c_matrix(50, MR), np.float32, np.float32),
     "guarded": (A_MATRIX, _channels_first(50), _c_pieces(50), np.float32, np.float32),
     "runs": (_channels_last(), _columns(50), _c_matrix(50), np.float32, np.float32),
     "strided": (A_MATRIX, _every_second(63), _c_matrix(63), np.float32, np.float32),
@@ -113,7 +121,9 @@ def test_product(device: Device, case: str, alpha: int, beta: int) -> None:
     _check(device, case, a, b, alpha, beta)
 
 
-@pytest.mark.parametrize("case", ["in_place", "guarded", "runs", "strided", "columns"])
+@pytest.mark.parametrize(
+    "case", ["in_place", "one_panel", "one_panel_guarded", "guarded", "runs", "strided", "columns"]
+)
 def test_operands_that_fill_their_pages(device: Device, case: str) -> None:
     """What is read in place may lie right before or after a page that nobody may read."""
     for at_start in (True, False):
