@@ -86,9 +86,8 @@ class Tree:
 
     def run(self, words: Sequence[str], cpu: float, until: float) -> Ran:
         """A module of Python; after `cpu` seconds, or at `until`, it is ended with all that it started."""
-        paths = [str(self.root / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
         set_here = {
-            "PYTHONPATH": os.pathsep.join(paths),
+            "PYTHONPATH": _paths(self.root),
             "PYTHONHASHSEED": "0",
             **BYTECODE,
             "TMPDIR": str(self.temporary),
@@ -123,10 +122,15 @@ def built(project: Path, into: Path) -> Path:
 
     A key there is what was compiled, so a mutant of that is compiled all the same.
     """
-    given = os.environ | {"PYTHONPATH": str(project / "src"), "IMBREX_CACHE_DIR": str(into)}
+    given = os.environ | {"PYTHONPATH": _paths(project), "IMBREX_CACHE_DIR": str(into)}
     made = [sys.executable, "-c", "from imbrex.cdna.machine import core; core()"]
     subprocess.run(made, env=given, check=True)
     return into
+
+
+def _paths(project: Path) -> str:
+    """Where Python looks first: the project, then what was said."""
+    return os.pathsep.join([str(project / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def copied(project: Path, into: Path, job: int = 0, cache: Path | None = None) -> Tree:
