@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import strategies as st
 from tests.fuzz import texts
+from tests.fuzz.drawn import EPILOGUES
 from tests.fuzz.generator import Case, Generator, TooSlow, expect_message, run
 from tests.fuzz.generators import GENERATORS
 from tests.fuzz.machines import COMMANDS, IR, KERNELS, LEVELS
@@ -30,6 +31,11 @@ def test_a_few_cases(generator: Generator) -> None:
     if done.error is not None:
         raise done.error  # with the case in its notes; or a skip, where only quick tests are wanted
     assert done.tried >= 10
+
+
+@pytest.mark.parametrize("text", EPILOGUES)
+def test_epilogues_that_all_cases_begin_with(text: str) -> None:
+    assert texts.EXPRESSIONS.ask((text,)) == (not text.startswith("f16(x * "))
 
 
 def _raise(error: BaseException) -> Callable[..., bool]:

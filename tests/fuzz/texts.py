@@ -25,6 +25,7 @@ from imbrex.config.legal import check
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import F16, F32
 from imbrex.problem import epilogue, epilogue_function, from_json, parse_problem, problem_text
+from imbrex.problem.epilogue_array import ARRAYS
 
 
 def problem(text: str) -> bool:
@@ -42,7 +43,10 @@ def problem(text: str) -> bool:
 
 
 FUNCTIONS = {name: function.value for name, function in epilogue_function.FUNCTIONS.items()}
-VALUES = {"x": np.linspace(-3, 3, 7), "bias": np.full(7, 0.75), "residual": np.linspace(2, -2, 7)}
+READ = [name for name, row in ARRAYS.items() if not row.is_stored]
+VALUES = {"x": np.linspace(-3, 3, 7)} | {
+    name: np.linspace(2.5 - i, i / 8 - 1, 7) for i, name in enumerate(READ)
+}
 
 
 class Floats(ast.NodeTransformer):
@@ -76,7 +80,7 @@ def expression(text: str) -> bool:
 @st.composite
 def expressions(draw: st.DrawFn, depth: int = 3) -> str:
     """Operators and functions around names and numbers, with and without brackets."""
-    leaf = st.sampled_from(["x", "bias", "residual", "1", "0.5", "3", "1e300", "16777217", "0"]) | NUMBERS
+    leaf = st.sampled_from([*VALUES, "1", "0.5", "3", "1e300", "16777217", "0"]) | NUMBERS
     if depth == 0 or draw(st.integers(0, 3)) == 0:
         return draw(leaf)
     inner = expressions(depth - 1)
