@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from imbrex.build.cache import Cache
 from imbrex.build.shared_library import LIBRARY, build_shared, find_shared, recipe_key
@@ -21,7 +22,9 @@ from imbrex.dtype import DType
 from imbrex.run.host_machine import host_machine
 from imbrex.view.mma.vector import CpuUnit, fastest_unit
 
-__all__ = ["Ceiling", "Peak", "ceiling", "copy"]
+__all__ = ["Ceiling", "Copy", "Peak", "ceiling", "copy"]
+
+Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 _ROUNDS = 100_000
 """A millisecond or two, in which a thread that is started is started long since."""
@@ -66,13 +69,25 @@ def ceiling(element: DType, threads: int, cache: Cache | None = None) -> Ceiling
     return Ceiling(unit.name, threads, flops, lambda: int(entry(_ROUNDS, threads)))
 
 
-def copy(moved_bytes: int, threads: int, cache: Cache | None = None) -> Callable[[], int]:
+@dataclass(frozen=True)
+class Copy:
+    """A call copies the bytes of `source` into `result`."""
+
+    source: Bytes
+    result: Bytes
+    threads: int
+    entry: Callable[..., int] = field(repr=False)
+
+    def __call__(self) -> int:
+        return self.entry(self.source.ctypes.data, self.result.ctypes.data, self.source.size, self.threads)
+
+
+def copy(moved_bytes: int, threads: int, cache: Cache | None = None) -> Copy:
     """What reads half of these bytes and writes as many."""
     entry = ctypes.CDLL(_library("copy", (), cache or Cache()))["copy"]
     entry.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int]
     half = max(1, moved_bytes // 2)
-    source, result = np.ones(half, np.uint8), np.zeros(half, np.uint8)
-    return lambda: int(entry(source.ctypes.data, result.ctypes.data, half, threads))
+    return Copy(np.ones(half, np.uint8), np.zeros(half, np.uint8), threads, entry)
 
 
 def _probe(unit: CpuUnit, element: DType, cache: Cache) -> str:

@@ -73,6 +73,8 @@ def test_every_type_has_the_ceiling_of_its_unit(element: DType) -> None:
     assert found.peak(0.0).gigaflops > 0
 
 
-def test_a_copy_is_of_any_size() -> None:
-    for size in (0, 3, 3_000_001):
-        assert copy(size, 2)() == 0
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("size", [0, 3, 1 << 17, (1 << 17) + 2, 3_000_001, 12 << 20])
+def test_a_copy_is_of_any_size(size: int, threads: int) -> None:
+    found = copy(size, threads)
+    assert found() == 0 and found.source.all() and (found.result == found.source).all()
