@@ -40,7 +40,7 @@ CPU: Final = (
 # A folder of device code, to the tests that execute it; the longest that fits is the one.
 HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "src/imbrex/bench": ("tests/unit/bench",),
-    "src/imbrex/cdna/core": CDNA,
+    "src/imbrex/cdna/core": ("tests/unit/cdna", "tests/cdna/test_instructions.py", *CDNA),
     "src/imbrex/emit/device/common": (*CPU, *LANES, *HOPPER),
     "src/imbrex/emit/device/cpu": CPU,
     "src/imbrex/emit/device/gpu": ("tests/unit/emit/gpu", *CDNA, *LANES),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -21,6 +22,11 @@ MANY = "9" * 5000
 )  # fmt: skip
 def test_whole(text: str, value: int | None) -> None:
     assert whole(text) == value
+
+
+def test_the_largest_is_that_of_kernels() -> None:
+    """Sizes, strides and counts are int64_t in C."""
+    assert whole(str(2**63 - 1)) == np.iinfo(np.int64).max == MOST and whole(str(2**63)) is None
 
 
 @given(st.integers(), st.integers(-5, 5), st.integers(0, 2**70))
