@@ -44,6 +44,11 @@ TOKENS: Final = tuple(
         (rf"(?:^|; |\) |\{{ )\s*((?:\w|::)*{MEETING}\w*(?:<[^<>;]*>)?\([^;{{]*\));", ""),
     )
 )  # fmt: skip
+# The smaller or the larger of two: where they are equal it is either.
+EITHER: Final = re.compile(
+    r"(?<![-+*/%&|<>] )(?<![=!]= )(?<![\w.\]])([\w.:\[\]]+) ([<>]=?) ([\w.:\[\]]+) \? (?:\1 : \3|\3 : \1)"
+    r"(?![\w.(\[]| [-+*/%&|<>=])"
+)
 NUMBER: Final = re.compile(r"(?<![\w.])(0x[0-9a-fA-F]+|\d+)(?=[uUlL]*(?![\w.]))")
 # Comments, text, the preprocessor, what a compiler checks by itself and hints to a machine hold no faults.
 NO_CODE: Final = re.compile(
@@ -172,9 +177,11 @@ def _tokens(text: bytes) -> Iterator[tuple[int, str, str]]:
     def byte(at: int) -> int:
         return len(plain[:at].encode())
 
+    either = {found.start(2) for found in EITHER.finditer(code)}
     for pattern, becomes in TOKENS:
         for found in pattern.finditer(code):
-            yield byte(found.start(1)), found[1], becomes
+            if found.start(1) not in either:
+                yield byte(found.start(1)), found[1], becomes
     for found in NUMBER.finditer(code):
         digits = found[1]
         is_hex = digits.startswith("0x")

@@ -61,6 +61,23 @@ def test_mutants_of_headers() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("line", "is_fault"),
+    [
+        ("int x = a[i] < b ? a[i] : b;", False),
+        ("f(a.b >= 0 ? 0 : a.b);", False),
+        ("x = a < b ? a : c;", True),
+        ("x = a < b ? a : b - 1;", True),
+        ("x = c - a < b ? a : b;", True),
+        ("x = a < b ? a : b[i];", True),
+        ("x = a == b ? a : b;", True),
+    ],
+)
+def test_the_smaller_of_two_is_no_fault_where_they_are_equal(line: str, is_fault: bool) -> None:
+    compared = [old for _, old, _ in changes("a.h", line) if old in ("<", ">=", "==")]
+    assert bool(compared) == is_fault
+
+
 def test_lines_that_are_the_same_have_names_of_their_own() -> None:
     found = mutants_of("a.h", b"x = 1;\nx = 1;\n  x = 1;\nx = 1;\n")
     assert [m.key[0] for m in found] == ["a.h", "a.h#2", "a.h", "a.h#3"]
