@@ -111,7 +111,7 @@ def _planned(work: Planned) -> list[str]:
     slot, cluster = var("slot", tiles.clusters), var("cluster", tiles.clusters)
     counts = [_count(walk, slot) for walk in walks]
     lines = [
-        static("int32_t", "slot_of", "int32_t cluster", c.index(walks[0].index("slot", cluster, lin(0)))),
+        static("int32_t", "slot_of", "int32_t cluster", c.index(walks[0].index("slot", cluster))),
         static("int32_t", "works", "int32_t slot", c.index(sum(counts, lin(0)))),
         WORK_OF,
     ]
@@ -128,10 +128,10 @@ def _parts(walk: SegmentWalk, work_of: str) -> list[str]:
     slot, unit, cluster = var("slot", count), var("unit", walk.plan.tiles.outputs), var("cluster", count)
     first, end = (c.index(walk.index(name, slot, unit)) for name in ("first", "end"))
     return [
-        static("int32_t", "slot_of", "int32_t cluster", c.index(walk.index("slot", cluster, lin(0)))),
+        static("int32_t", "slot_of", "int32_t cluster", c.index(walk.index("slot", cluster))),
         static("int32_t", "works", "int32_t slot", "1"),
         work_of,
-        f"  const int32_t unit = {c.index(walk.index('output', slot, lin(0)))};",
+        f"  const int32_t unit = {c.index(walk.index('output', slot))};",
         "  imbrex::work w = tile_of(unit, cluster_row, cluster_column);",
         f"  w.first = {first}, w.end = {end};",
         "  return w;",
@@ -143,7 +143,7 @@ def _count(walk: SegmentWalk, slot: Lin) -> Lin:
     """Units that a cluster meets in a section."""
     if walk.is_whole:
         return _dealt(walk.section.tiles // walk.section.k_span, slot, walk.plan.workgroups)
-    return walk.index("segments", slot, lin(0))
+    return walk.index("segments", slot)
 
 
 def _segment(walk: SegmentWalk, slot: Lin, *, splits_evenly: bool) -> list[str]:

@@ -31,6 +31,7 @@ Quantity: TypeAlias = Literal[
     "segments", "output", "first", "end", "count", "sends", "owns", "slot", "next", "last"
 ]
 QUANTITIES: Final = get_args(Quantity)
+FIRST: Final = lin(0)
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class SegmentWalk:
     @cached_property
     def most_segments(self) -> int:
         """Output tiles that a workgroup meets at most; 0 where nobody has one."""
-        count = self.index("segments", var("slot", self.plan.workgroups), lin(0))
+        count = self.index("segments", var("slot", self.plan.workgroups))
         return max(int(count.eval({"slot": w})) for w in range(self.plan.workgroups))
 
     def size(self, name: Quantity) -> int:
@@ -78,9 +79,9 @@ class SegmentWalk:
             case "next" | "last":
                 return workgroups + 1
 
-    def index(self, name: Quantity, workgroup: Lin, place: Lin) -> Lin:
+    def index(self, name: Quantity, workgroup: Lin, place: Lin = FIRST) -> Lin:
         """The quantity.  workgroup: hardware's number for `slot`, else the slot.  place: s for `output`, the
-        output tile for what depends on it.
+        output tile for what depends on one.
         """
         begin, stop, span = *self._share(workgroup), self.section.k_span
         base = (place - self.first_output) * span
