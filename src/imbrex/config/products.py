@@ -51,16 +51,19 @@ def _of_convolution(
     problem: Conv2d, of: Configuration, row: Algorithm, form: GemmForm, given: Tuning | None
 ) -> Products | Lanes:
     arranged, number = Arranged(task_of(problem), copies_key=row.packs), number_of(of.algorithm)
+    is_halo = "halo" in row.passes
     for step in row.passes:
+        task, key = arranged.task, arranged.copies_key
         match step:
-            case "merge-groups" if "halo" not in row.passes:
-                arranged = merge_groups(arranged, number, False, given)
-            case "merge-groups":  # a halo of one group has nothing to merge
-                arranged = merge_groups(arranged, number, True, given) if number > 1 else arranged
+            case "merge-groups":
+                if number > 1 or not is_halo:  # a halo of one group has nothing to merge
+                    arranged = arranged.then(merge_groups(task, number, is_halo, given))
             case "channels-last":
-                arranged = channels_last(arranged, arranged.copies_key) if arranged.copies_key else arranged
+                arranged = arranged if key is None else arranged.then(channels_last(task, key))
             case "window-rows":
-                arranged = window_rows(arranged)
+                rows = window_rows(task)
+                assert rows is not None, task
+                arranged = arranged.then(rows)
             case "conv-to-gemm":
                 return conv_to_gemm(arranged, form)
             case "whole-images":

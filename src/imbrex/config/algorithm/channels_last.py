@@ -106,7 +106,7 @@ def sampled_input(task: ConvTask) -> Sampled | None:
 def copy_of(of: ChannelsLast, element_bytes: int, small: Sampled | None = None) -> ArrayCopy:
     """How an array is copied: through shared memory, but for channels that are too few, or no whole 16 bytes.
 
-    small: of an input of which windows read a part, that part.  Boxes that are not `wide` then read its view.
+    small: of an input of which windows read a part, that part.
     """
     within = None if small is None else small.within
     if small is None or within is not None:
@@ -114,7 +114,8 @@ def copy_of(of: ChannelsLast, element_bytes: int, small: Sampled | None = None) 
         if tiles is not None:
             return tiles
     if small is None or small.step == 1:
-        return Boxes(of.placed, of.items(element_bytes))
+        placed = of.placed if small is None else of.placed.then(small.map)
+        return Boxes(placed, of.items(element_bytes))
     kept = gcd(small.conv.width.out, max(1, VECTOR_BYTES // (element_bytes * small.step)))
     items = of.items(element_bytes, most=kept)
     return Boxes(of.placed, items, small.wide(items.map.then(of.placed)), small.step)

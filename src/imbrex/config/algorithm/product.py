@@ -22,9 +22,10 @@ from imbrex.config.strips import Shape
 from imbrex.config.tuning import Tuning
 from imbrex.dtype import DType
 from imbrex.index.map import Layer, Map
+from imbrex.view.copy.boxes import ArrayCopy
 from imbrex.view.gemm.product import GemmView
 
-__all__ = ["End", "Lanes", "Launch", "Product", "Products", "product_of", "reached"]
+__all__ = ["End", "Lanes", "Launch", "Product", "Products", "copied", "product_of", "reached"]
 
 
 @dataclass(frozen=True)
@@ -114,3 +115,8 @@ def product_of(view: GemmView, below: Sequence[tuple[Layer, ...]], dtype: DType,
 def reached(map: Map, below: tuple[Layer, ...]) -> Map:
     """A map of an array's dims, down to memory."""
     return Map((*map.layers, *below))
+
+
+def copied(how: ArrayCopy, below: tuple[Layer, ...], dtype: DType) -> tuple[End, End]:
+    """An array, with these layers down to memory, and its copy, as a launch goes over them."""
+    return End(reached(how.read, below), dtype.bytes), End(how.written, dtype.bytes)

@@ -26,12 +26,12 @@ from imbrex.ir.attrs import Bool
 from imbrex.ir.chain import map_of, strides_of
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import GemmOp
-from imbrex.ir.passes.packing import Packing, pack_all, workspace
+from imbrex.ir.passes.copies import copied
 from imbrex.ir.rewrite import Run, require_static, rewrite_each
 from imbrex.ir.shape import element_of, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.copy.aligned import items
-from imbrex.view.copy.channels_last import ChannelsLast
+from imbrex.view.copy.boxes import Boxes
 from imbrex.view.gemm.product import overhang
 from imbrex.view.mma import Operand
 
@@ -69,16 +69,16 @@ def _dims(op: GemmOp) -> dict[Operand, tuple[Dim, ...]]:
 
 def _align(op: GemmOp, run: Run) -> None:
     """The copies, then the product of them."""
-    arrays: dict[Operand, SSAValue] = dict(zip(OPERANDS, op.operands, strict=True))
-    gaps: dict[Operand, Sequence[int] | None] = {role: _gaps(array) for role, array in arrays.items()}
+    arrays: dict[str, SSAValue] = dict(zip(OPERANDS, op.operands, strict=True))
+    gaps: dict[Operand, Sequence[int] | None] = {role: _gaps(arrays[role]) for role in OPERANDS}
     packed = aligned_operands(_dims(op), element_bytes(element_of(op.a)), gaps)
     if not packed:
         raise InvalidOp(op, f"there is nothing to align: {ALREADY}; leave the key out", "aligned")
-    copies = [_packing(arrays[role], of, role, run) for role, of in packed.items()]
-    pack_all(copies, run)
+    size = element_bytes(element_of(op.a))
+    copies = {str(role): Boxes(of.placed, items(of, size)) for role, of in packed.items()}
     rounded = {of.channel: of.packed[-1].size for of in packed.values()}
     seen = _dims(op) | {role: of.packed for role, of in packed.items()}
-    values = arrays | {of.hint: of.packed for of in copies}
+    values = arrays | copied(arrays, copies, {str(role): of.packed for role, of in packed.items()}, run)
     operands = [run.view(values[role], overhang(dims, **rounded), role) for role, dims in seen.items()]
     transposed = {
         f"{role}_transposed": seen[role][-1].name != last for role, last in (("a", "k"), ("b", "n"))
@@ -86,9 +86,3 @@ def _align(op: GemmOp, run: Run) -> None:
     properties = {k: p for k, p in op.properties.items() if k != "aligned" and k not in transposed}
     properties |= {key: Bool(True) for key, is_so in transposed.items() if is_so}
     run.add(GemmOp.build(operands=[*operands, []], properties=properties))
-
-
-def _packing(array: SSAValue, of: ChannelsLast, role: str, run: Run) -> Packing:
-    element = element_of(array)
-    dest = workspace(f"packed_{role}", element, of.packed, run)
-    return Packing(array, dest, of.placed, items(of, element_bytes(element)), role)

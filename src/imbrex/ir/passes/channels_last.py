@@ -20,36 +20,20 @@ workspace whose channels run fastest, and a launch after it turns that back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
-from imbrex.config.algorithm.channels_last import (
-    ALREADY,
-    COPIED,
-    RESULT_STAYS,
-    Packed,
-    copy_of,
-    packed_arrays,
-    sampled_input,
-    unpacked_tiles,
-)
-from imbrex.ir.attrs import Bool, Ints, Names, Padding
-from imbrex.ir.convolution import ROLES, task_of
-from imbrex.ir.element import element_bytes
+from imbrex.config.algorithm.arrange import channels_last
+from imbrex.config.algorithm.channels_last import ALREADY, COPIED, RESULT_STAYS, packed_arrays
+from imbrex.ir.attrs import Bool
+from imbrex.ir.convolution import task_of
 from imbrex.ir.ops.problem import ConvOp
-from imbrex.ir.passes.packing import Packing, pack_all, workspace
-from imbrex.ir.passes.plane_packing import PlanePacking, unpack_planes
+from imbrex.ir.passes.arranged import arrange
 from imbrex.ir.rewrite import Run, blaming, replace_with
-from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view.copy.boxes import Boxes
-from imbrex.view.copy.channels_last import ChannelsLast
-from imbrex.view.copy.sampled import Sampled
 
 __all__ = ["ChannelsLastPass"]
 
@@ -71,50 +55,14 @@ class ChannelsLastPass(ModulePass):
                     key = "channels_last"
                 if key is not None:
                     run = Run()
-                    _pack(problem, COPIED[key](task_of(problem)), key, run)
+                    _pack(problem, key, run)
                     replace_with(problem, run.ops)
 
 
-def _pack(op: ConvOp, packed: Packed, key: str, run: Run) -> None:
+def _pack(op: ConvOp, key: str, run: Run) -> None:
     """The copies, then the convolution of them."""
-    if not packed:
+    made = channels_last(task_of(op), key)
+    if not made.copied:
         why = RESULT_STAYS if key == "all_last" else ALREADY
         raise InvalidOp(op, f"there is nothing to pack: {why}; leave the key out", key)
-    properties: dict[str, Attribute] = {k: p for k, p in op.properties.items() if k not in COPIED}
-    arrays: dict[str, SSAValue] = dict(zip(ROLES, op.operands, strict=True))
-    task = task_of(op)
-    written = task.written
-    if small := sampled_input(task):
-        arrays["input"] = run.view(arrays["input"], small.map.layers, "sampled_input")
-        properties |= {"strides": Ints(small.conv.strides), "padding": Padding(small.conv.padding)}
-    copies = [_packing(op, arrays, of, role, small, run) for role, of in packed.items() if role != written]
-    if copies:
-        pack_all(copies, run)
-    for of in copies:
-        arrays[of.hint] = of.packed
-    result = packed.get(written)
-    if result is not None:
-        arrays[written] = workspace(f"packed_{written}", element_of(arrays[written]), result.packed, run)
-    for role, of in packed.items():
-        properties[f"{role}_layout"] = Names(tuple(d.name for d in of.packed))
-    run.add(type(op).build(operands=[arrays[role] for role in ROLES], properties=properties))
-    if result is not None:
-        tiles = unpacked_tiles(result, task)
-        assert tiles is not None, result
-        unpack_planes(arrays[written], op.operands[op.WRITES], tiles, written, run)
-
-
-def _packing(
-    op: ConvOp, arrays: Mapping[str, SSAValue], of: ChannelsLast, role: str, small: Sampled | None, run: Run
-) -> Packing | PlanePacking:
-    """The copy of an array.  small: what windows read of the input."""
-    element, part = element_of(arrays[role]), small if role == "input" else None
-    dest = workspace(f"packed_{role}", element, of.packed, run)
-    array = arrays[role] if part is None else op.input
-    match copy_of(of, element_bytes(element), part):
-        case Boxes(placed, items, None, _):
-            return Packing(arrays[role], dest, placed, items, role)
-        case Boxes(placed, items, wide, step):
-            return Packing(array, dest, placed, items, role, wide, step)
-        case tiles:
-            return PlanePacking(array, dest, tiles, role)
+    arrange(op, made, COPIED, run)

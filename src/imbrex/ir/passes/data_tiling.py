@@ -21,10 +21,12 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.ir.element import accumulator_type, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import GemmOp
-from imbrex.ir.passes.packing import Registers, copy, launch, pack, workspace
+from imbrex.ir.passes.copies import copied
+from imbrex.ir.passes.packing import Registers, copy, launch, workspace
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
+from imbrex.view.copy.boxes import Boxes
 from imbrex.view.copy.data_tiled import DataTiled
 from imbrex.view.gemm.product import GemmView
 from imbrex.view.mma import Operand
@@ -40,18 +42,16 @@ def product(op: GemmOp, name: str, view: GemmView, run: Run) -> None:
     except Diagnostic as error:
         message = f"{error.message}; {error.hint}" if error.hint else error.message
         raise InvalidOp(op, message, "data_tiled") from error
-    element = element_of(op.a)
-    elements: dict[Operand, Attribute] = {"a": element, "b": element, "c": accumulator_type(element)}
-    packed = {
-        operand: workspace(f"packed_{operand}", of, tiled.packed(operand), run)
-        for operand, of in elements.items()
-    }
+    packed = dict[Operand, SSAValue]()
     arrays: dict[Operand, SSAValue] = {"a": op.a, "b": op.b}
     for operand, array in arrays.items():
         items = tiled.items(operand, element_bytes(element_of(array)))
-        pack(array, packed[operand], tiled.placed(operand), items, operand, run)
+        how = Boxes(tiled.placed(operand), items)
+        found = copied({operand: array}, {operand: how}, {operand: tiled.packed(operand)}, run)
+        packed[operand] = found[operand]
+    packed["c"] = workspace("packed_c", accumulator_type(element_of(op.a)), tiled.packed("c"), run)
     maps = {"a": tiled.gemm.a, "b": tiled.gemm.b, "c": tiled.gemm.c}
-    operands = [run.view(packed[o], maps[o].layers, f"packed_{o}", i) for i, o in enumerate(elements)]
+    operands = [run.view(packed[o], maps[o].layers, f"packed_{o}", i) for i, o in enumerate(packed)]
     tuning = data_tiled_tuning(tiled.kernel)
     run.add(GridwiseGemmOp.build(operands=[*operands, []], properties=properties({"tuning": tuning})))
     scale = {key: p for key, p in (("alpha", op.alpha), ("beta", op.beta)) if p is not None}

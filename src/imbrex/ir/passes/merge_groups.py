@@ -18,20 +18,14 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
-from imbrex.config.algorithm.groups import copies_of
-from imbrex.ir.attrs import Bool, Names
-from imbrex.ir.convolution import ROLES, convolution_of, task_of
-from imbrex.ir.element import element_bytes
-from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
-from imbrex.ir.passes.packing import pack, workspace
+from imbrex.config.algorithm.arrange import merge_groups
+from imbrex.ir.convolution import task_of
+from imbrex.ir.ops.problem import ConvOp
+from imbrex.ir.passes.arranged import arrange
 from imbrex.ir.passes.tiling import number
 from imbrex.ir.rewrite import Run, rewrite_each
-from imbrex.ir.shape import element_of
-from imbrex.view.conv.group_merge import GroupMerge
-from imbrex.view.copy.channels_last import ChannelsLast
 
 __all__ = ["MergeGroups"]
 
@@ -46,35 +40,9 @@ class MergeGroups(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         asking = [o for o in op.walk() if isinstance(o, ConvOp) and o.merged_groups is not None]
-        rewrite_each(asking, lambda problem, run: _merge(problem, self.in_place, run))
+        rewrite_each(asking, self._merge)
 
-
-def _merge(op: ConvOp, in_place: bool | None, run: Run) -> None:
-    given = None if op.tuning is None else op.tuning.data
-    shape, count = convolution_of(op), number(op, "merged_groups")
-    arrays = dict(zip(ROLES, (shape.filter, shape.input, shape.output), strict=True))
-    properties: dict[str, Attribute] = {k: p for k, p in op.properties.items() if k != "merged_groups"}
-    operands: list[SSAValue] = []
-    for role, array in zip(ROLES, op.operands, strict=True):
-        of = GroupMerge(arrays[role], count)
-        if role == "filter" and not isinstance(op, Conv2dBwdWeightOp):
-            operands.append(_block_diagonal(op, array, of, properties, run))
-        else:
-            operands.append(run.view(array, of.map.layers, f"merged_{role}"))
-    made = run.add(type(op).build(operands=operands, properties=properties))
-    key = copies_of(task_of(made), op.halo is not None, given, in_place)
-    if key is not None:
-        made.properties[key] = Bool(True)
-
-
-def _block_diagonal(
-    op: ConvOp, array: SSAValue, of: GroupMerge, properties: dict[str, Attribute], run: Run
-) -> SSAValue:
-    """The filter with zeros, in a workspace; the channels that a sum runs over fastest."""
-    element = element_of(array)
-    dims, placed = of.ordered(last="k" if isinstance(op, Conv2dBwdDataOp) else "c")
-    dest = workspace("merged_filter", element, dims, run)
-    items = ChannelsLast(dims, dims[-1].name).items(element_bytes(element))
-    pack(array, dest, placed, items, "filter", run)
-    properties["filter_layout"] = Names(tuple(d.name for d in dims))
-    return dest
+    def _merge(self, op: ConvOp, run: Run) -> None:
+        count, given = number(op, "merged_groups"), None if op.tuning is None else op.tuning.data
+        made = merge_groups(task_of(op), count, op.halo is not None, given, self.in_place)
+        arrange(op, made, ("merged_groups",), run, "merged")

@@ -14,7 +14,6 @@ and `view.copy.line_tiles`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -22,60 +21,38 @@ from xdsl.ir import SSAValue
 from imbrex.index.map import Dim, Layer, layer_over
 from imbrex.index.rule import Slice, Unmerge
 from imbrex.ir.ops.memory import LdsBarrierOp
-from imbrex.ir.passes.packing import Body, copy, launch, part_of
+from imbrex.ir.passes.packing import Body, copy, launch
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import LDS, PRIVATE, element_of, shape_of
-from imbrex.view.copy.line_tiles import LineTiles
 from imbrex.view.copy.plane_tiles import PlaneTiles
+from imbrex.view.copy.turned_tile import TurnedTile
 
-__all__ = ["PlanePacking", "unpack_planes"]
+__all__ = ["turned", "unpack_planes"]
 
 
-@dataclass(frozen=True)
-class PlanePacking:
-    """array: as it lies in memory, planes and all; packed: what is filled from it."""
+def turned(tile: TurnedTile, source: SSAValue, dest: SSAValue, hint: str) -> Body:
+    """A workgroup's tiles, from one view by (workgroup, workitem, turn, slot) to the other.
 
-    array: SSAValue
-    packed: SSAValue
-    tiles: PlaneTiles | LineTiles
-    hint: str
+    Of the shared memory that it is given it may overwrite all.
+    """
+    element = element_of(source)
 
-    @property
-    def workgroups(self) -> int:
-        return self.tiles.workgroups
+    def body(into: Run, coords: Sequence[SSAValue]) -> None:
+        workgroup, item, memory = coords
+        (elements,) = shape_of(memory)
+        assert elements is not None
+        above = _rows(tile.shared, elements)
+        put = into.view(memory, (*tile.put.layers, *above), "put")
+        taken = into.view(memory, (*tile.taken.layers, *above), "taken")
+        held = into.alloc(f"thread_{hint}", element, [tile.read_turns, tile.slots], PRIVATE)
+        into.add(copy(source, [workgroup, item], held, []))
+        into.add(copy(held, [], put, [item]))
+        into.add(LdsBarrierOp.build())
+        turned = into.alloc(f"thread_{hint}_turned", element, [tile.written_turns, tile.slots], PRIVATE)
+        into.add(copy(taken, [item], turned, []))
+        into.add(copy(turned, [], dest, [workgroup, item]))
 
-    @property
-    def workitems(self) -> int:
-        return self.tiles.tile.workitems
-
-    @property
-    def shared(self) -> int:
-        return prod(d.size for d in self.tiles.tile.shared)
-
-    def moves(self, before: int, workgroups: int, run: Run) -> Body:
-        """See `imbrex.ir.passes.packing.Copied`."""
-        tiles, tile, hint, element = self.tiles, self.tiles.tile, self.hint, element_of(self.array)
-        read, written = tiles.read, tiles.written
-        source = run.view(self.array, (*part_of(read.upper, before, workgroups), *read.layers), hint)
-        own = part_of(written.upper, before, workgroups)
-        dest = run.view(self.packed, (*own, *written.layers), f"packed_{hint}")
-
-        def body(into: Run, coords: Sequence[SSAValue]) -> None:
-            workgroup, item, memory = coords
-            (elements,) = shape_of(memory)
-            assert elements is not None
-            above = _rows(tile.shared, elements)
-            put = into.view(memory, (*tile.put.layers, *above), "put")
-            taken = into.view(memory, (*tile.taken.layers, *above), "taken")
-            held = into.alloc(f"thread_{hint}", element, [tile.read_turns, tile.slots], PRIVATE)
-            into.add(copy(source, [workgroup, item], held, []))
-            into.add(copy(held, [], put, [item]))
-            into.add(LdsBarrierOp.build())
-            turned = into.alloc(f"thread_{hint}_turned", element, [tile.written_turns, tile.slots], PRIVATE)
-            into.add(copy(taken, [item], turned, []))
-            into.add(copy(turned, [], dest, [workgroup, item]))
-
-        return body
+    return body
 
 
 def unpack_planes(packed: SSAValue, array: SSAValue, tiles: PlaneTiles, hint: str, run: Run) -> None:
