@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from imbrex.chip import Machine
 from imbrex.config.algorithm.arrange import Arranged, channels_last, merge_groups, window_rows
+from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.algorithm.form import GemmForm
-from imbrex.config.algorithm.make import channel_vectors, conv_to_gemm, halo, whole_images
+from imbrex.config.algorithm.make import conv_to_gemm, halo, products_of, whole_images
 from imbrex.config.algorithm.matrices import aligned_products, data_tiled_products, direct_products
 from imbrex.config.algorithm.product import Lanes, Products
 from imbrex.config.algorithm.table import Algorithm, number_of, row_of
@@ -65,13 +66,13 @@ def _of_convolution(
                 assert rows is not None, task
                 arranged = arranged.then(rows)
             case "conv-to-gemm":
-                return conv_to_gemm(arranged, form)
+                return products_of(arranged, conv_to_gemm(task, form))
             case "whole-images":
-                return whole_images(arranged, number)
+                return products_of(arranged, whole_images(task, number))
             case "halo":
-                return halo(arranged, given)
+                return products_of(arranged, halo(task, given))
             case "channel-vectors" | "window-vectors":
-                return channel_vectors(arranged)
+                return Lanes(strips_shape(task))
             case _:
                 break
     raise AssertionError(f"no values of the passes {row.passes}")

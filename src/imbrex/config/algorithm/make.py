@@ -1,38 +1,44 @@
-"""Making: the products of a convolution whose arrays are as an algorithm wants them.
+"""Making: the products of a convolution whose arrays are as an algorithm wants them, and what goes with them.
 
-Each function is what the pass of its name does to an operation, as a function of values.
+    conv_to_gemm, whole_images, halo      ConvTask -> Made
+
+What a Made says is emitted by the pass of that name, and priced by its products down to memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import prod
-from typing import Final
+from typing import Final, assert_never
 
 from imbrex.chip import VECTOR_BYTES
 from imbrex.config.algorithm.arrange import Arranged
-from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.algorithm.form import GemmForm
 from imbrex.config.algorithm.phases import are_apart
 from imbrex.config.algorithm.pointwise import pointwise_of
-from imbrex.config.algorithm.product import End, Lanes, Launch, Products, product_of, reached
+from imbrex.config.algorithm.product import End, Launch, Product, Products, product_of, reached
 from imbrex.config.algorithm.task import ConvTask, Role
-from imbrex.config.algorithm.windows import best_of, weights_of, windows_of
-from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.algorithm.windows import weights_of, windows_of
+from imbrex.config.halo.choice import Windows
+from imbrex.config.halo.lines import LinesTuning, WindowTuning
+from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.halo.space import diagonal_of
+from imbrex.config.halo_weight.choice import WeightWindows
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.tuning import Tuning
+from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Map
 from imbrex.problem.conv import Direction
 from imbrex.view.conv import implicit_gemm
 from imbrex.view.conv.phase_rows import leaves_rows
-from imbrex.view.conv.phase_tiles import phase_tiles
+from imbrex.view.conv.phase_tiles import PhaseTile, phase_tiles
 from imbrex.view.conv.share_sum import ShareSum
 from imbrex.view.conv.whole_images import WholeImages
 from imbrex.view.copy.interleave import Interleave
 from imbrex.view.gemm.product import GemmView
 
-__all__ = ["OPERANDS", "channel_vectors", "conv_to_gemm", "halo", "whole_images"]
+__all__ = ["OPERANDS", "Made", "conv_to_gemm", "halo", "products_of", "whole_images"]
 
 OPERANDS: Final[Mapping[Direction, tuple[Role, Role, Role]]] = {
     "forward": ("filter", "input", "output"),
@@ -40,116 +46,143 @@ OPERANDS: Final[Mapping[Direction, tuple[Role, Role, Role]]] = {
     "backward_weight": ("output", "input", "filter"),
 }
 """The arrays that are A, B and C."""
+NAMES: Final[Mapping[Direction, str]] = {
+    "forward": "v4r4",
+    "backward_data": "backward_data_v4r1",
+    "backward_weight": "backward_weight_v4r4",
+}
 
 
-def channel_vectors(of: Arranged) -> Lanes:
-    """Lanes, not products."""
-    return Lanes(strips_shape(of.task))
+@dataclass(frozen=True)
+class Made:
+    """name: what the products are called.  views: one a product, of the convolution's arrays, or of
+    workspaces in place of one.
+
+    between: what fills a workspace, or is filled from some: the input's phases, which a gradient's products
+    leave apart, and of which those of a filter's gradient read the first; or shares of the filter.
+    fills: are there zeros first?  adds: are sums added in memory?  tuning: what operands are laid out for.
+    diagonal: blocks of a filter that has zeros between them.
+    """
+
+    name: str
+    views: tuple[GemmView | PhaseTile, ...]
+    between: Interleave | ShareSum | None = None
+    fills: bool = False
+    adds: bool = False
+    tuning: WindowTuning | HaloWeightTuning | None = None
+    diagonal: int = 1
 
 
-def conv_to_gemm(of: Arranged, form: GemmForm) -> Products:
+def conv_to_gemm(task: ConvTask, form: GemmForm) -> Made:
     """One product, or one a phase of a strided gradient."""
-    task, conv, multiple = of.task, of.task.conv, form.channel_multiple
+    conv, multiple = task.conv, form.channel_multiple
     match task.direction:
         case "forward":
-            return _made(of, (implicit_gemm.forward(conv, form.taps_first, multiple),))
+            views = (implicit_gemm.forward(conv, form.taps_first, multiple),)
         case "backward_weight":
             taps_first = form.taps_first and conv.input[-1].name == "c"
-            return _made(of, (implicit_gemm.backward_weight(conv, taps_first, multiple),))
+            views = (implicit_gemm.backward_weight(conv, taps_first, multiple),)
         case "backward_data":
-            return _backward_data(of, form)
+            return _backward_data(task, form)
+    return Made(NAMES[task.direction], views)
 
 
-def _backward_data(of: Arranged, form: GemmForm) -> Products:
-    task, conv = of.task, of.task.conv
+def _backward_data(task: ConvTask, form: GemmForm) -> Made:
+    conv, name = task.conv, NAMES[task.direction]
     if form.phases == "added":
-        return _made(of, (implicit_gemm.backward_data_v1r1(conv),), filled=_elements(task))
+        views = (implicit_gemm.backward_data_v1r1(conv),)
+        return Made("backward_data_v1r1", views, fills=True, adds=True)
     if form.phases == "shared":
-        filled = _elements(task) if leaves_rows(conv.height) else 0
         tiles = phase_tiles(conv, form.channel_multiple, VECTOR_BYTES // task.stored.bytes)
-        plain = _made(of, [tile.view for tile in tiles], filled=filled)
-        each = zip(plain.products, tiles, strict=True)
-        parted = [replace(p, phases=tile.phases, lengths=tile.lengths) for p, tile in each]
-        return replace(plain, products=tuple(parted))
-    views = implicit_gemm.backward_data_v4r1(conv, form.taps_first, form.channel_multiple)
+        return Made(name, tiles, fills=leaves_rows(conv.height))
+    views = tuple(implicit_gemm.backward_data_v4r1(conv, form.taps_first, form.channel_multiple))
     if form.phases == "apart" and are_apart(task):
-        return _apart(of, task, [replace(view, c=Map(view.c.layers[:-1])) for view in views])
-    filled = 0 if implicit_gemm.writes_everything(conv) else _elements(task)
-    return _made(of, views, filled=filled)
+        dense = tuple(replace(view, c=Map(view.c.layers[:-1])) for view in views)
+        return Made(name, dense, Interleave.of(conv, task.stored.bytes))
+    return Made(name, views, fills=not implicit_gemm.writes_everything(conv))
 
 
-def whole_images(of: Arranged, multiple: int) -> Products:
+def whole_images(task: ConvTask, multiple: int) -> Made:
     """The product of whole images; of a stride, with what puts its phase in place, or reads it out."""
-    task, pointwise = of.task, pointwise_of(of.task)
-    images = WholeImages(pointwise, multiple)
+    pointwise, conv, name = pointwise_of(task), task.conv, "whole_images"
+    images, is_strided = WholeImages(pointwise, multiple), pointwise != conv
     match task.direction:
         case "forward":
-            return _made(of, (images.forward,))
+            return Made(name, (images.forward,))
         case "backward_data":
-            if pointwise == task.conv:
-                return _made(of, (images.backward_data,))
-            return _apart(of, task, [images.backward_data])
+            phases = Interleave.of(conv, task.stored.bytes) if is_strided else None
+            return Made(name, (images.backward_data,), phases)
         case "backward_weight":
-            if pointwise == task.conv:
-                return _made(of, (images.backward_weight,))
-            view, size = Interleave.reading(task.conv, task.dtype.bytes), task.dtype.bytes
-            phase, *_ = implicit_gemm.phases(task.conv)
-            ends = (
-                End(reached(view.first, task.layers("input")), size),
-                End(view.read(*phase), size),
-            )
-            sampled = replace(of, before=(*of.before, Launch(ends)))
-            return _made(sampled, (images.backward_weight,), own={"input": ()})
+            phases = Interleave.reading(conv, task.dtype.bytes) if is_strided else None
+            return Made(name, (images.backward_weight,), phases)
 
 
-def halo(of: Arranged, given: Tuning | None) -> Products:
+def halo(task: ConvTask, given: Tuning | None) -> Made:
     """The product of a raster, by the tuning that is given or the best one; of backward weight, with what
-    adds up its shares.
+    adds up its shares.  A Diagnostic where windows do not come into shared memory once.
     """
-    task = of.task
-    if task.is_backward_weight:
-        return _halo_weight(of, given)
-    windows, chosen = windows_of(task), given or best_of(task)
-    assert not isinstance(windows, str) and isinstance(chosen, WindowTuning), (windows, chosen)
-    made = _made(of, (windows.view(chosen),))
-    return replace(made, products=tuple(replace(p, tuning=chosen) for p in made.products))
+    windows = (weights_of if task.is_backward_weight else windows_of)(task)
+    chosen = windows if isinstance(windows, str) else given or windows.best()
+    match windows, chosen:
+        case Windows(), HaloTuning() | LinesTuning():
+            blocks = diagonal_of(windows.whole, windows.dtype)
+            return Made(NAMES[task.direction], (windows.view(chosen),), tuning=chosen, diagonal=blocks)
+        case WeightWindows(), HaloWeightTuning():
+            return _halo_weight(task, windows, chosen)
+        case _:
+            assert isinstance(chosen, str), chosen
+            raise Diagnostic(f"windows do not come into shared memory once: {chosen}")
 
 
-def _halo_weight(of: Arranged, given: Tuning | None) -> Products:
-    task = of.task
-    windows, chosen = weights_of(task), given or best_of(task)
-    assert not isinstance(windows, str) and isinstance(chosen, HaloWeightTuning), (windows, chosen)
-    below = task.layers("filter")
-    dims = below[-1].lower if below else task.conv.filter
-    total, view = ShareSum(chosen.shares, dims), windows.view(chosen)
+def _halo_weight(task: ConvTask, windows: WeightWindows, chosen: HaloWeightTuning) -> Made:
+    if isinstance(windows.pixels, str) or windows.pixels.diagonal % chosen.diagonal:
+        raise Diagnostic(f"{chosen.diagonal} blocks of a diagonal are not all there is of the filter")
+    below, view = task.layers("filter"), windows.view(chosen)
+    total = ShareSum(chosen.shares, below[-1].lower if below else task.conv.filter)
     whole = GemmView(view.a, view.b, total.shared(view.c, below))
-    made = _made(of, (whole,), own={"filter": ()})
-    sums, stored = task.dtype.accumulator.bytes, task.stored.bytes
-    added = Launch((End(total.read, sums), End(total.written, stored)))
-    products = tuple(replace(p, tuning=chosen, stored=task.dtype.accumulator) for p in made.products)
-    return replace(made, products=products, after=(*made.after, added))
+    return Made(NAMES[task.direction], (whole,), total, tuning=chosen)
 
 
-def _apart(of: Arranged, task: ConvTask, views: Sequence[GemmView]) -> Products:
-    """Products that leave phases dense, and the launch that puts these together."""
-    size = task.stored.bytes
-    view, phases = Interleave.of(task.conv, size), implicit_gemm.phases(task.conv)
-    ends = [End(view.read(*phase), size) for phase in phases]
-    together = Launch((*ends, End(reached(view.written, task.layers("input")), size)))
-    return _made(replace(of, after=(together, *of.after)), views, own={"input": ()})
+def products_of(arranged: Arranged, made: Made) -> Products:
+    """The same down to memory, with all launches."""
+    task = arranged.task
+    before, after = _launches(task, made.between)
+    filled = _elements(task) if made.fills else 0
+    products = tuple(_product(task, made, view) for view in made.views)
+    return Products(products, (*arranged.before, *before), (*after, *arranged.after), filled)
 
 
-def _made(
-    of: Arranged,
-    views: Sequence[GemmView],
-    own: Mapping[Role, tuple[()]] | None = None,
-    filled: int = 0,
-) -> Products:
-    """Products of the views.  own: arrays in place of which there are workspaces."""
-    task, copied = of.task, own or {}
-    below = [() if role in copied else task.layers(role) for role in OPERANDS[task.direction]]
-    products = tuple(product_of(view, below, task.dtype, task.stored) for view in views)
-    return Products(products, of.before, of.after, filled)
+def _product(task: ConvTask, made: Made, of: GemmView | PhaseTile) -> Product:
+    is_shared = isinstance(made.between, ShareSum)
+    own = None if made.between is None else "filter" if is_shared else "input"
+    below = [() if role == own else task.layers(role) for role in OPERANDS[task.direction]]
+    stored = task.dtype.accumulator if is_shared else task.stored
+    if isinstance(of, PhaseTile):
+        plain = product_of(of.view, below, task.dtype, stored)
+        return replace(plain, phases=of.phases, lengths=of.lengths)
+    return replace(product_of(of, below, task.dtype, stored), tuning=made.tuning)
+
+
+def _launches(
+    task: ConvTask, between: Interleave | ShareSum | None
+) -> tuple[tuple[Launch, ...], tuple[Launch, ...]]:
+    """Launches before the products, and after them."""
+    match between:
+        case None:
+            return (), ()
+        case ShareSum():
+            shares = End(between.read, task.dtype.accumulator.bytes)
+            return (), (Launch((shares, End(between.written, task.stored.bytes))),)
+        case Interleave(conv, size):
+            below, phases = task.layers("input"), implicit_gemm.phases(conv)
+            if task.is_backward_weight:
+                return (
+                    Launch((End(reached(between.first, below), size), End(between.read(*phases[0]), size))),
+                ), ()
+            ends = [End(between.read(*phase), size) for phase in phases]
+            return (), (Launch((*ends, End(reached(between.written, below), size))),)
+        case _:
+            assert_never(between)
 
 
 def _elements(task: ConvTask) -> int:

@@ -4,38 +4,32 @@
     ->  views of the arrays, of the result as a raster whose overhang does not exist
         miopen.gridwise_gemm(%a, %b, %c) { tuning = { kind = "halo", .. } }
 
-Of stride 1, forward and backward data.  The raster is what the tuning wants, so that the product has it, too:
-the convolution's own `tuning`, or the fastest by the model.
+Of stride 1.  The raster is what the tuning wants, so that the product has it, too: the convolution's own
+`tuning`, or the fastest by the model.  Backward weight sums over the pixels of a raster, a share of them
+each, and a launch adds up the shares in their order: results do not depend on which workgroup comes first.
+Of groups that were merged the blocks on the diagonal alone are stored.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from imbrex.config import tuning
-from imbrex.config.algorithm.windows import weights_of, windows_of
-from imbrex.config.halo.choice import Windows
-from imbrex.config.halo.lines import LinesTuning, WindowTuning
-from imbrex.config.halo.plan import HaloTuning
-from imbrex.config.halo.space import diagonal_of
-from imbrex.config.halo_weight.choice import WeightWindows
+from imbrex.config.algorithm.make import halo
+from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
-from imbrex.ir.convolution import ROLES, task_of
+from imbrex.ir.convolution import task_of
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import ConvOp
-from imbrex.ir.passes import halo_weight
-from imbrex.ir.passes.conv_to_gemm import gridwise
+from imbrex.ir.passes.conv_products import conv_products
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.source import InvalidOp
 
 __all__ = ["Halo", "expect_diagonal"]
-
-BACKWARD: Final = ("filter", "output", "input")
 
 
 @dataclass(frozen=True)
@@ -51,27 +45,12 @@ class Halo(ModulePass):
 
 def _product(op: ConvOp, run: Run) -> None:
     task, given = task_of(op), None if op.tuning is None else op.tuning.data
-    windows = (weights_of if task.is_backward_weight else windows_of)(task)
-    chosen = windows if isinstance(windows, str) else given or windows.best()
-    if isinstance(windows, str) or isinstance(chosen, str):
-        raise InvalidOp(op, f"windows do not come into shared memory once: {chosen}")
-    match windows, chosen:
-        case WeightWindows(), HaloWeightTuning():
-            halo_weight.products(op, windows, chosen, run)
-        case Windows(), HaloTuning() | LinesTuning():
-            _of_windows(op, windows, chosen, run)
-        case _:
-            got = tuning.with_article(chosen.kind)
-            where = "'halo' of backward weight" if task.is_backward_weight else "'halo'"
-            raise InvalidOp(op, f"{where} takes tunings of its own kind, got {got} tuning", "tuning")
-
-
-def _of_windows(op: ConvOp, windows: Windows, chosen: WindowTuning, run: Run) -> None:
-    is_forward = windows.direction == "forward"
-    roles, algorithm = (ROLES, "v4r4") if is_forward else (BACKWARD, "backward_data_v4r1")
-    blocks = diagonal_of(windows.whole, windows.dtype)
-    view = windows.view(chosen)
-    gridwise(op, run, view, roles, algorithm, tuning=chosen, diagonal=blocks if blocks > 1 else None)
+    own = HaloWeightTuning if task.is_backward_weight else WindowTuning
+    if given is not None and not isinstance(given, own):
+        got = tuning.with_article(given.kind)
+        where = "'halo' of backward weight" if task.is_backward_weight else "'halo'"
+        raise InvalidOp(op, f"{where} takes tunings of its own kind, got {got} tuning", "tuning")
+    conv_products(op, halo(task, given), run)
 
 
 def expect_diagonal(op: GridwiseGemmOp, chosen: WindowTuning) -> None:
