@@ -16,7 +16,7 @@ from imbrex.config.algorithm.make import conv_to_gemm, halo, products_of, whole_
 from imbrex.config.algorithm.matrices import aligned_products, data_tiled_products, direct_products
 from imbrex.config.algorithm.product import Lanes, Products
 from imbrex.config.algorithm.table import Algorithm, number_of, row_of
-from imbrex.config.algorithm.task import task_of
+from imbrex.config.algorithm.task import GemmTask, gemm_task_of, task_of
 from imbrex.config.configuration import Configuration
 from imbrex.config.tuning import Tuning
 from imbrex.problem import Conv2d, Gemm, Problem
@@ -33,7 +33,7 @@ def products(
     """
     match problem:
         case Gemm():
-            return _of_matrices(problem, of.algorithm)
+            return _of_matrices(gemm_task_of(problem), of.algorithm)
         case Conv2d():
             row = row_of(of.algorithm)
             assert row is not None, of
@@ -78,14 +78,14 @@ def _of_convolution(
     raise AssertionError(f"no values of the passes {row.passes}")
 
 
-def _of_matrices(problem: Gemm, algorithm: str) -> Products:
+def _of_matrices(task: GemmTask, algorithm: str) -> Products:
     word, _, name = algorithm.partition(":")
     match word:
         case "direct":
-            return direct_products(problem)
+            return direct_products(task)
         case "aligned":
-            return aligned_products(problem)
+            return aligned_products(task)
         case "data_tiled":
-            return data_tiled_products(problem, name)
+            return data_tiled_products(task, name)
         case _:
             raise AssertionError(f"no product by {algorithm}")

@@ -107,6 +107,20 @@ def pointer_step(offset: Lin, loop: str, size: int, by: int = 1) -> Lin:
     return step.subs({loop: var(loop, size)})
 
 
+def strides(map: Map) -> tuple[int, ...] | None:
+    """Elements from one to the next along each upper dim, in the lower buffer; None where these differ from
+    place to place.  Of a dim of one element, that of a view without gaps.
+    """
+    offset, _ = linear(map)
+    found = [prod(d.size for d in map.upper[i + 1 :]) for i in range(len(map.upper))]
+    for place, (name, size) in enumerate(map.upper):
+        step = pointer_step(offset, name, size)
+        if not step.is_constant:
+            return None
+        found[place] = step.const if size > 1 else found[place]
+    return tuple(found)
+
+
 class Separated(NamedTuple):
     """`index = row + lane`, the first part free of lane variables and the second of row variables."""
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
 
 from xdsl.ir import SSAValue
 
 from imbrex.index.map import Dim, Layer, Map, identity, layer_over
-from imbrex.index.query import linear, pointer_step
 from imbrex.index.rule import PassThrough
 from imbrex.ir.ops.finish import FinishOp
 from imbrex.ir.ops.view import TransformOp
@@ -76,24 +74,6 @@ def named_under(map: Map, names: Sequence[str]) -> Map:
     wanted = names[-len(map.upper) :]
     steps = ((PassThrough(), new, old.name) for new, old in zip(wanted, map.upper, strict=True))
     return Map((layer_over(map.upper, *steps), *map.layers))
-
-
-def strides_of(value: SSAValue) -> tuple[int, ...] | None:
-    """Elements from one to the next along each dim of a view, as in its buffer; None where these differ from
-    place to place.  Of a dim of one element, that of a view without gaps.
-    """
-    _, map = map_of(value)
-    sizes = [s for s in shape_of(value) if s is not None]
-    found = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
-    if map is None:
-        return tuple(found)
-    offset, _ = linear(map)
-    for place, (name, size) in enumerate(map.upper):
-        step = pointer_step(offset, name, size)
-        if not step.is_constant:
-            return None
-        found[place] = step.const if size > 1 else found[place]
-    return tuple(found)
 
 
 def names_of(value: SSAValue) -> tuple[str, ...]:

@@ -17,10 +17,10 @@ from xdsl.ir import Operation, SSAValue
 from imbrex.config.algorithm.table import rows_for
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin
-from imbrex.index.query import linear
+from imbrex.index.query import linear, strides
 from imbrex.index.rule import PassThrough, Prefix
 from imbrex.ir.attrs import Bool, Int, Keyword
-from imbrex.ir.chain import map_of, strides_of
+from imbrex.ir.chain import map_of
 from imbrex.ir.dialect import context, load
 from imbrex.ir.element import dtype_of
 from imbrex.ir.ops import FinishOp, GemmOp
@@ -34,6 +34,7 @@ from imbrex.ir.source import InvalidOp
 from imbrex.problem import Conv2d, Direction, Gemm, Problem
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.layout import Role, parse_layout
+from imbrex.problem.operand import dense_strides
 from imbrex.problem.stride import LEADING, STRIDES
 
 __all__ = ["Stated", "problems_of"]
@@ -174,11 +175,10 @@ def _gemm(op: GemmOp) -> Gemm:
 def _strides(op: GemmOp, number: int) -> tuple[int, ...]:
     """How a matrix lies in its array, from whose first element on."""
     value = op.operands[number]
-    found, (_, map) = strides_of(value), map_of(value)
+    _, map = map_of(value)
     if map is None:
-        assert found is not None, value
-        return found
-    offset, guards = linear(map)
+        return dense_strides(tuple(size for size in shape_of(value) if size is not None))
+    found, (offset, guards) = strides(map), linear(map)
     guards = () if _is_plain(value) else guards
     is_plain = (
         found is not None and not guards and offset.subs(dict.fromkeys(offset.variables, lin(0))) == lin(0)

@@ -2,47 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from imbrex.chip import VECTOR_BYTES
-from imbrex.index.map import Dim
-from imbrex.problem import Gemm
-from imbrex.view.copy.aligned import aligned
+from imbrex.config.algorithm.task import OPERANDS, GemmTask
+from imbrex.index.map import Layer, Map
+from imbrex.index.query import strides
+from imbrex.view.copy import aligned as copies
+from imbrex.view.copy.boxes import Boxes
 from imbrex.view.copy.channels_last import ChannelsLast
+from imbrex.view.gemm.product import overhang
 from imbrex.view.mma import Operand
 
-__all__ = ["ALREADY", "OPERANDS", "aligned_operands", "aligned_operands_of", "gaps_of", "matrix_dims"]
+__all__ = ["ALREADY", "Aligned", "aligned"]
 
 ALREADY: Final = f"rows of both operands are multiples of {VECTOR_BYTES} bytes"
-OPERANDS: Final[tuple[Operand, ...]] = ("a", "b", "c")
 READ: Final[tuple[Operand, ...]] = ("a", "b")
 
 
-def aligned_operands(
-    dims: Mapping[Operand, Sequence[Dim]], element_bytes: int, gaps: Mapping[Operand, Sequence[int] | None]
-) -> dict[Operand, ChannelsLast]:
-    """What is copied, by role; empty where both operands can be read where they are.
-
-    dims: of a and b in memory order.  gaps: strides of an operand that is a view.
+@dataclass(frozen=True)
+class Aligned:
+    """task: the product of the other arrays.  copied: those of A and B that are copies, and how.  grown:
+    layers over each array, or its copy, for what the copies have more.
     """
-    found: dict[Operand, ChannelsLast | None] = {}
+
+    task: GemmTask
+    copied: Mapping[Operand, Boxes]
+    grown: Mapping[Operand, tuple[Layer, ...]]
+
+
+def aligned(task: GemmTask) -> Aligned | None:
+    """None where both operands can be read where they are."""
+    size, dims = task.dtype.bytes, dict(task.dims)
+    packed = dict[Operand, ChannelsLast]()
     for role in READ:
-        found[role] = aligned(dims[role], element_bytes, gaps[role])
-    return {role: of for role, of in found.items() if of is not None}
-
-
-def aligned_operands_of(problem: Gemm) -> dict[Operand, ChannelsLast]:
-    """The same of a problem."""
-    return aligned_operands(matrix_dims(problem), problem.dtype.bytes, gaps_of(problem))
-
-
-def gaps_of(problem: Gemm) -> dict[Operand, Sequence[int] | None]:
-    """Strides of a problem's arrays, where they have gaps."""
-    return {role: of.strides for role, of in zip(OPERANDS, problem.operands, strict=False)}
-
-
-def matrix_dims(problem: Gemm) -> dict[Operand, tuple[Dim, ...]]:
-    """Dims of each array in memory order: g of a batch, then two of m, n and k."""
-    batch = (Dim("g", problem.batch),) if problem.batch > 1 else ()
-    return {role: (*batch, *(Dim(*d) for d in problem.dims(role)[-2:])) for role in OPERANDS}
+        below = task.below[role]
+        if of := copies.aligned(dims[role], size, strides(Map(below)) if below else None):
+            packed[role] = of
+    if not packed:
+        return None
+    rounded = {of.channel: of.packed[-1].size for of in packed.values()}
+    dims |= {role: of.packed for role, of in packed.items()}
+    grown: dict[Operand, tuple[Layer, ...]] = {role: overhang(dims[role], **rounded) for role in OPERANDS}
+    dims |= {role: layers[0].upper for role, layers in grown.items() if layers}
+    whole = {role: (*grown[role], *(() if role in packed else task.below[role])) for role in OPERANDS}
+    moved: dict[Operand, Boxes] = {r: Boxes(of.placed, copies.items(of, size)) for r, of in packed.items()}
+    return Aligned(replace(task, dims=dims, below=whole), moved, grown)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from imbrex.chip import WARPGROUPS, CpuMachine
-from imbrex.config.algorithm.aligned import ALREADY, aligned_operands_of
+from imbrex.config.algorithm.aligned import ALREADY, aligned
 from imbrex.config.algorithm.channels_last import pays
 from imbrex.config.algorithm.cost import cycles
 from imbrex.config.algorithm.depthwise import has_window_vectors, is_depthwise, is_lanes_own
 from imbrex.config.algorithm.named import expected_row
 from imbrex.config.algorithm.serving import SERVING, Refusal
 from imbrex.config.algorithm.table import Algorithm, rows_for
-from imbrex.config.algorithm.task import ConvTask, task_of
+from imbrex.config.algorithm.task import ConvTask, gemm_task_of, task_of
 from imbrex.config.algorithm.windows import groups_of
 from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
@@ -139,7 +139,7 @@ def _of_product(request: Request, problem: Gemm) -> str | None:
 
 def _aligns(request: Request, problem: Gemm) -> bool:
     """Are copies of what ordinary loads would have to read, and the product of them, faster?"""
-    if not aligned_operands_of(problem):
+    if aligned(gemm_task_of(problem)) is None:
         return False
     direct = cycles(request, None) * (1 - warpgroup_choice.MARGIN)
     return cycles(request, "aligned") < direct
@@ -147,6 +147,6 @@ def _aligns(request: Request, problem: Gemm) -> bool:
 
 def _expect_aligning(problem: Gemm) -> None:
     """A Diagnostic where a product has nothing that copies would align."""
-    if not aligned_operands_of(problem):
+    if aligned(gemm_task_of(problem)) is None:
         message = f"algorithm 'aligned' has nothing to copy: {ALREADY}"
         raise Diagnostic(message, hint="leave the algorithm out, and they are read where they are")

@@ -2,84 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from imbrex.config.algorithm.aligned import OPERANDS, aligned_operands_of, matrix_dims
-from imbrex.config.algorithm.product import End, Launch, Product, Products, product_of, reached
+from imbrex.config.algorithm.aligned import aligned
+from imbrex.config.algorithm.product import End, Launch, Product, Products, copied, product_of
+from imbrex.config.algorithm.task import OPERANDS, GemmTask
 from imbrex.config.xdlops.data_tiled import data_tiled_tuning
-from imbrex.dtype import DType
-from imbrex.index.map import Dim, Layer, Map
-from imbrex.problem import Gemm
-from imbrex.view.copy.aligned import items
+from imbrex.config.xdlops.plan import XdlopsTuning
+from imbrex.view.copy.boxes import Boxes
 from imbrex.view.copy.data_tiled import DataTiled
-from imbrex.view.gemm.product import GemmView, overhang, plain
+from imbrex.view.gemm.product import GemmView
 from imbrex.view.mma import Operand
-from imbrex.view.strided import strided
 from imbrex.view.swizzle import tile_kernel
 
-__all__ = ["aligned_products", "data_tiled_products", "direct_products"]
-
-Matrices: TypeAlias = Mapping[Operand, tuple[Dim, ...]]
+__all__ = ["Tiled", "aligned_products", "data_tiled", "data_tiled_products", "direct_products"]
 
 
-def direct_products(problem: Gemm) -> Products:
-    """One product of the arrays as they are."""
-    below = _below(problem)
-    layers = [below[role] for role in OPERANDS]
-    return Products((_product(problem, _view(matrix_dims(problem)), layers),))
+@dataclass(frozen=True)
+class Tiled:
+    """A product of packed tiles.  view: of these.  copied: how A and B come there, and C from it."""
+
+    view: GemmView
+    copied: Mapping[Operand, Boxes]
+    tuning: XdlopsTuning
 
 
-def aligned_products(problem: Gemm) -> Products:
-    """One product of copies, and of arrays seen with what copies have more."""
-    dims, below, size = matrix_dims(problem), _below(problem), problem.dtype.bytes
-    packed = aligned_operands_of(problem)
-    ends = list[End]()
-    for role, copy in packed.items():
-        moved = items(copy, size).map
-        ends += [End(reached(moved.then(copy.placed), below[role]), size), End(moved, size)]
-    rounded = {copy.channel: copy.packed[-1].size for copy in packed.values()}
-    seen = dict(dims)
-    seen |= {role: copy.packed for role, copy in packed.items()}
-    under = {role: () if role in packed else below[role] for role in OPERANDS}
-    grown = {role: overhang(seen[role], **rounded) for role in OPERANDS}
-    whole: Matrices = {role: grown[role][0].upper if grown[role] else seen[role] for role in OPERANDS}
-    layers = [(*grown[role], *under[role]) for role in OPERANDS]
-    return Products((_product(problem, _view(whole), layers),), (Launch(tuple(ends)),))
-
-
-def data_tiled_products(problem: Gemm, name: str) -> Products:
-    """One product of packed tiles, and what packs A and B and unpacks C."""
-    tiled, below = DataTiled(tile_kernel(name), _view(matrix_dims(problem))), _below(problem)
-    dtype, sums = problem.dtype, problem.dtype.accumulator
-    stored: Mapping[Operand, DType] = {"a": dtype, "b": dtype, "c": problem.element("c")}
-    packed: Mapping[Operand, DType] = {"a": dtype, "b": dtype, "c": sums}
-    launches = list[Launch]()
+def data_tiled(task: GemmTask, name: str) -> Tiled:
+    """A product by the tile kernel of that name; a Diagnostic where its instruction does not serve."""
+    tiled, sums = DataTiled(tile_kernel(name), task.view), task.dtype.accumulator
+    stored = sums if task.is_finished else task.stored  # an epilogue stores sums
+    copies = dict[Operand, Boxes]()
     for role in OPERANDS:
-        is_finished = role == "c" and problem.epilogue is not None  # an epilogue stores sums
-        moved = tiled.items(role, (sums if is_finished else stored[role]).bytes).map
-        plain_end = End(reached(moved.then(tiled.placed(role)), below[role]), stored[role].bytes)
-        launches.append(Launch((plain_end, End(moved, packed[role].bytes))))
-    product = Product(tiled.gemm, dtype, sums, data_tiled_tuning(tiled.kernel))
-    return Products((product,), tuple(launches[:2]), tuple(launches[2:]))
+        size = (stored if role == "c" else task.dtype).bytes
+        copies[role] = Boxes(tiled.placed(role), tiled.items(role, size))
+    return Tiled(tiled.gemm, copies, data_tiled_tuning(tiled.kernel))
 
 
-def _product(problem: Gemm, view: GemmView, layers: Sequence[tuple[Layer, ...]]) -> Product:
-    return product_of(view, layers, problem.dtype, problem.element("c"))
+def direct_products(task: GemmTask) -> Products:
+    """One product of the arrays as they are."""
+    return Products((product_of(task.view, [task.below[o] for o in OPERANDS], task.dtype, task.stored),))
 
 
-def _view(dims: Matrices) -> GemmView:
-    """The product of arrays with these dims."""
-    sizes = {d.name: d.size for role in OPERANDS for d in dims[role]}
-    turned = dims["a"][-1].name != "k", dims["b"][-1].name != "n"
-    return plain(sizes["m"], sizes["n"], sizes["k"], sizes.get("g"), *turned)
+def aligned_products(task: GemmTask) -> Products:
+    """One product of copies, and of arrays seen with what copies have more."""
+    made = aligned(task)
+    assert made is not None, task
+    ends = [end for role, how in made.copied.items() for end in copied(how, task.below[role], task.dtype)]
+    return Products(direct_products(made.task).products, (Launch(tuple(ends)),))
 
 
-def _below(problem: Gemm) -> Mapping[Operand, tuple[Layer, ...]]:
-    """Layers below the dims of each array: those of one with gaps."""
-    dims = matrix_dims(problem)
-    found: dict[Operand, tuple[Layer, ...]] = {}
-    for role, operand in zip(OPERANDS, problem.operands, strict=False):
-        gaps: Map | None = None if operand.strides is None else strided(dims[role], operand.strides)
-        found[role] = () if gaps is None else gaps.layers
-    return found
+def data_tiled_products(task: GemmTask, name: str) -> Products:
+    """One product of packed tiles, and what packs A and B and unpacks C."""
+    made, sums = data_tiled(task, name), task.dtype.accumulator
+    a, b = (Launch(copied(made.copied[role], task.below[role], task.dtype)) for role in ("a", "b"))
+    plain, _ = copied(made.copied["c"], task.below["c"], task.stored)
+    c = Launch((plain, End(made.copied["c"].written, sums.bytes)))
+    return Products((Product(made.view, task.dtype, sums, made.tuning),), (a, b), (c,))

@@ -1,4 +1,4 @@
-"""ConvTask: a convolution as an algorithm meets it, its three arrays as they are or as copies have left them.
+"""ConvTask, GemmTask: what an algorithm meets, its three arrays as they are or as copies have left them.
 
 What an algorithm asks (does it serve, what would it copy, which products are there) is a function of this
 value: the compiler's passes make one of an operation, `task_of` one of a problem, and both get one answer.
@@ -12,14 +12,18 @@ from typing import Final, Literal, TypeAlias
 
 from imbrex.dtype import DType
 from imbrex.index.map import Dim, Layer
-from imbrex.problem import Conv2d
+from imbrex.problem import Conv2d, Gemm
 from imbrex.problem.conv import Direction
 from imbrex.view.conv.implicit_gemm import Convolution
+from imbrex.view.gemm.product import GemmView, plain
+from imbrex.view.mma import Operand
+from imbrex.view.strided import strided
 
-__all__ = ["READ", "ROLES", "ConvTask", "Role", "task_of"]
+__all__ = ["OPERANDS", "READ", "ROLES", "ConvTask", "GemmTask", "Role", "gemm_task_of", "task_of"]
 
 Role: TypeAlias = Literal["filter", "input", "output"]
 ROLES: Final[tuple[Role, Role, Role]] = ("filter", "input", "output")
+OPERANDS: Final[tuple[Operand, Operand, Operand]] = ("a", "b", "c")
 WRITTEN: Final[Mapping[Direction, Role]] = {
     "forward": "output",
     "backward_data": "input",
@@ -87,3 +91,39 @@ def task_of(problem: Conv2d) -> ConvTask:
     conv = Convolution(filters, images, results, problem.stride, problem.dilation, padding)
     stored = problem.element(problem.written)
     return ConvTask(conv, problem.direction, problem.dtype, stored, problem.epilogue is not None)
+
+
+@dataclass(frozen=True)
+class GemmTask:
+    """A product of matrices.  dims: of each array in memory order, g of a batch, then two of m, n and k.
+
+    dtype, stored, is_finished: as in `ConvTask`.  below: layers from the dims of an array to memory, topmost
+    first.
+    """
+
+    dims: Mapping[Operand, tuple[Dim, ...]]
+    dtype: DType
+    stored: DType
+    is_finished: bool
+    below: Mapping[Operand, tuple[Layer, ...]]
+
+    @property
+    def view(self) -> GemmView:
+        """The product of the arrays as they are."""
+        sizes = {d.name: d.size for role in OPERANDS for d in self.dims[role]}
+        return plain(sizes["m"], sizes["n"], sizes["k"], sizes.get("g"), *self.turned.values())
+
+    @property
+    def turned(self) -> dict[Operand, bool]:
+        """Does k not run fastest in A, or n in B?"""
+        return {"a": self.dims["a"][-1].name != "k", "b": self.dims["b"][-1].name != "n"}
+
+
+def gemm_task_of(problem: Gemm) -> GemmTask:
+    """The product that a problem asks for."""
+    batch = (Dim("g", problem.batch),) if problem.batch > 1 else ()
+    dims, below = dict[Operand, tuple[Dim, ...]](), dict[Operand, tuple[Layer, ...]]()
+    for role, operand in zip(OPERANDS, problem.operands, strict=False):
+        dims[role] = (*batch, *(Dim(*d) for d in problem.dims(role)[-2:]))
+        below[role] = () if operand.strides is None else strided(dims[role], operand.strides).layers
+    return GemmTask(dims, problem.dtype, problem.element("c"), problem.epilogue is not None, below)

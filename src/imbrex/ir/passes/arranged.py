@@ -15,13 +15,13 @@ from xdsl.ir import Attribute, SSAValue
 
 from imbrex.config.algorithm.arrange import Arrangement
 from imbrex.ir.attrs import Bool, Ints, Names, Padding
-from imbrex.ir.convolution import ROLES
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes.copies import copied
 from imbrex.ir.passes.packing import workspace
 from imbrex.ir.passes.plane_packing import unpack_planes
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import element_of
+from imbrex.ir.task import ROLES
 from imbrex.view.copy.plane_tiles import PlaneTiles
 
 __all__ = ["arrange"]
@@ -34,10 +34,10 @@ def arrange(op: ConvOp, made: Arrangement, keys: Collection[str], run: Run, word
     written = ROLES[op.WRITES]
     read = {str(role): how for role, how in made.copied.items() if role != written}
     own = arrays | {role: run.view(arrays[role], of, f"{word}_{role}") for role, of in made.seen.items()}
-    own |= copied(arrays, read, dims, run, word)
+    own |= copied(arrays, read, run, word)
     back = made.copied.get(written)
     if back is not None:
-        own[written] = workspace(f"{word}_{written}", element_of(arrays[written]), dims[written], run)
+        own[written] = workspace(f"{word}_{written}", element_of(arrays[written]), back.written.lower, run)
     properties: dict[str, Attribute] = {k: p for k, p in op.properties.items() if k not in keys}
     properties |= {f"{role}_layout": Names(tuple(d.name for d in dims[role])) for role in ROLES}
     properties |= {"strides": Ints(made.conv.strides), "padding": Padding(made.conv.padding)}

@@ -16,13 +16,13 @@ from xdsl.ir import SSAValue
 
 from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.strips import Box, is_tall, strips_of
-from imbrex.ir.convolution import task_of
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.ops.thread import ThreadwiseGemmOp
 from imbrex.ir.passes.packing import copy, launch
 from imbrex.ir.passes.strip_registers import Met, Seen, Window, registers, seen_columns, seen_taps
 from imbrex.ir.passes.tall_strips import tall_strips_written
 from imbrex.ir.rewrite import Run
+from imbrex.ir.task import task_of
 from imbrex.view.conv.slide import Slide
 from imbrex.view.conv.strips import Strips
 

@@ -19,7 +19,6 @@ from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.strips import Box, strips_of
 from imbrex.index.map import Dim, Layer, layer_over
 from imbrex.index.rule import Broadcast, Merge, PassThrough, Unmerge
-from imbrex.ir.convolution import convolution_of, task_of
 from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.ops.thread import ThreadwiseGemmOp
@@ -29,6 +28,7 @@ from imbrex.ir.passes.packing import copy, launch, workspace
 from imbrex.ir.passes.strip_registers import Met, Widened, Window, registers, seen_columns
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import PRIVATE, element_of
+from imbrex.ir.task import convolution_of, task_of
 from imbrex.view.conv.strips import Strips
 from imbrex.view.work.fold import Total, levels
 from imbrex.view.work.numbering import Shared

@@ -29,11 +29,11 @@ from xdsl.passes import ModulePass
 from imbrex.config.algorithm.arrange import channels_last
 from imbrex.config.algorithm.channels_last import ALREADY, COPIED, RESULT_STAYS, packed_arrays
 from imbrex.ir.attrs import Bool
-from imbrex.ir.convolution import task_of
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes.arranged import arrange
 from imbrex.ir.rewrite import Run, blaming, replace_with
 from imbrex.ir.source import InvalidOp
+from imbrex.ir.task import task_of
 
 __all__ = ["ChannelsLastPass"]
 

@@ -20,7 +20,6 @@ from imbrex.config.algorithm.make import OPERANDS, Made
 from imbrex.index.query import is_injective
 from imbrex.ir.attrs import Names, Sizes
 from imbrex.ir.chain import map_of
-from imbrex.ir.convolution import ROLES, direction_of
 from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import ConvOp
@@ -29,6 +28,7 @@ from imbrex.ir.passes.interleave import first_phase, phase_arrays, put_together
 from imbrex.ir.passes.packing import workspace
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import element_of, shape_of
+from imbrex.ir.task import ROLES, direction_of
 from imbrex.view.conv.phase_box import Phases
 from imbrex.view.conv.phase_tiles import PhaseTile
 from imbrex.view.conv.share_sum import ShareSum

@@ -22,15 +22,15 @@ from imbrex.config.algorithm.form import GemmForm, Phases
 from imbrex.config.algorithm.make import conv_to_gemm
 from imbrex.config.algorithm.table import ALGORITHMS
 from imbrex.ir.attrs import Bool
-from imbrex.ir.convolution import task_of
 from imbrex.ir.element import dtype_of
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, ConvOp, GemmOp
 from imbrex.ir.passes import data_tiling
 from imbrex.ir.passes.conv_products import conv_products
-from imbrex.ir.rewrite import Run, require_static, rewrite_each
-from imbrex.ir.shape import element_of, shape_of
+from imbrex.ir.rewrite import Run, rewrite_each
+from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
+from imbrex.ir.task import gemm_task_of, task_of
 from imbrex.view.gemm import product
 
 KEYS: Final = {row.name: row.taken_by for row in ALGORITHMS if row.stated == "key"}
@@ -73,15 +73,10 @@ class ConvToGemm(ModulePass):
 
 
 def _product(op: GemmOp, run: Run) -> None:
-    require_static(op, (op.a, op.b, op.c))
-    *batch, m, n = [s for s in shape_of(op.c) if s is not None]
-    transposed = [bool(p and p.data) for p in (op.a_transposed, op.b_transposed)]
-    k = shape_of(op.a)[-2 if transposed[0] else -1]
-    assert k is not None
-    view = product.plain(m, n, k, batch[0] if batch else None, *transposed)
     if op.data_tiled is not None:
-        data_tiling.product(op, op.data_tiled.data, view, run)
+        data_tiling.product(op, op.data_tiled.data, run)
         return
+    view = gemm_task_of(op).view
     maps = zip("abc", (op.a, op.b, op.c), (view.a, view.b, view.c), strict=True)
     operands = [run.view(value, map.layers, hint, i) for i, (hint, value, map) in enumerate(maps)]
     pack = dtype_of(element_of(op.a)).pack

@@ -32,12 +32,14 @@ __all__ = ["copied"]
 def copied(
     arrays: Mapping[str, SSAValue],
     copies: Mapping[str, ArrayCopy],
-    dims: Mapping[str, Sequence[Dim]],
     run: Run,
     word: str = "packed",
 ) -> dict[str, SSAValue]:
-    """Copies of arrays, by role.  dims: of each copy.  word: what their names begin with."""
-    found = {role: workspace(f"{word}_{role}", element_of(arrays[role]), dims[role], run) for role in copies}
+    """Copies of arrays, by role.  word: what their names begin with."""
+    found = {
+        role: workspace(f"{word}_{role}", element_of(arrays[role]), how.written.lower, run)
+        for role, how in copies.items()
+    }
     if not copies:
         return found
     counts = [dict(how.read.upper)["workgroup"] for how in copies.values()]

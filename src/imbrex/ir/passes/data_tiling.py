@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Attribute, SSAValue
 
-from imbrex.config.xdlops.data_tiled import data_tiled_tuning
+from imbrex.config.algorithm.matrices import data_tiled
 from imbrex.diagnostic import Diagnostic
-from imbrex.ir.element import accumulator_type, element_bytes
+from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import GemmOp
 from imbrex.ir.passes.copies import copied
@@ -26,45 +26,36 @@ from imbrex.ir.passes.packing import Registers, copy, launch, workspace
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
+from imbrex.ir.task import gemm_task_of
 from imbrex.view.copy.boxes import Boxes
-from imbrex.view.copy.data_tiled import DataTiled
-from imbrex.view.gemm.product import GemmView
-from imbrex.view.mma import Operand
-from imbrex.view.swizzle import tile_kernel
 
 __all__ = ["product"]
 
 
-def product(op: GemmOp, name: str, view: GemmView, run: Run) -> None:
-    """The operation, whose arrays are seen through `view`, with the tile kernel of that name."""
+def product(op: GemmOp, name: str, run: Run) -> None:
+    """The operation with the tile kernel of that name."""
     try:
-        tiled = DataTiled(tile_kernel(name), view)
+        made = data_tiled(gemm_task_of(op), name)
     except Diagnostic as error:
         message = f"{error.message}; {error.hint}" if error.hint else error.message
         raise InvalidOp(op, message, "data_tiled") from error
-    packed = dict[Operand, SSAValue]()
-    arrays: dict[Operand, SSAValue] = {"a": op.a, "b": op.b}
-    for operand, array in arrays.items():
-        items = tiled.items(operand, element_bytes(element_of(array)))
-        how = Boxes(tiled.placed(operand), items)
-        found = copied({operand: array}, {operand: how}, {operand: tiled.packed(operand)}, run)
-        packed[operand] = found[operand]
-    packed["c"] = workspace("packed_c", accumulator_type(element_of(op.a)), tiled.packed("c"), run)
-    maps = {"a": tiled.gemm.a, "b": tiled.gemm.b, "c": tiled.gemm.c}
-    operands = [run.view(packed[o], maps[o].layers, f"packed_{o}", i) for i, o in enumerate(packed)]
-    tuning = data_tiled_tuning(tiled.kernel)
-    run.add(GridwiseGemmOp.build(operands=[*operands, []], properties=properties({"tuning": tuning})))
+    back = made.copied["c"]
+    packed = copied({"a": op.a}, {"a": made.copied["a"]}, run)
+    packed |= copied({"b": op.b}, {"b": made.copied["b"]}, run)
+    packed["c"] = workspace("packed_c", accumulator_type(element_of(op.a)), back.written.lower, run)
+    maps = zip(packed.items(), (made.view.a, made.view.b, made.view.c), strict=True)
+    operands = [run.view(of, map.layers, f"packed_{role}", i) for i, ((role, of), map) in enumerate(maps)]
+    given = properties({"tuning": made.tuning})
+    run.add(GridwiseGemmOp.build(operands=[*operands, []], properties=given))
     scale = {key: p for key, p in (("alpha", op.alpha), ("beta", op.beta)) if p is not None}
-    _unpack(tiled, packed["c"], op.c, scale, run)
+    _unpack(back, packed["c"], op.c, scale, run)
 
 
-def _unpack(
-    tiled: DataTiled, packed: SSAValue, array: SSAValue, scale: Mapping[str, Attribute], run: Run
-) -> None:
+def _unpack(how: Boxes, packed: SSAValue, array: SSAValue, scale: Mapping[str, Attribute], run: Run) -> None:
     """The packed array of C to the plain one, scaled and added as the product says."""
-    items = tiled.items("c", element_bytes(element_of(array)))
-    source = run.view(packed, items.map.layers, "packed_c")
-    dest = run.view(array, items.map.then(tiled.placed("c")).layers, "c")
+    items = how.items
+    source = run.view(packed, how.written.layers, "packed_c")
+    dest = run.view(array, how.read.layers, "c")
     box = Registers(items.other, items.slots, element_of(packed))
 
     def body(into: Run, place: Sequence[SSAValue]) -> None:

@@ -22,12 +22,12 @@ from imbrex.config import tuning
 from imbrex.config.algorithm.make import halo
 from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
-from imbrex.ir.convolution import task_of
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes.conv_products import conv_products
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.source import InvalidOp
+from imbrex.ir.task import task_of
 
 __all__ = ["Halo", "expect_diagonal"]
 

@@ -21,11 +21,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from imbrex.config.algorithm.arrange import merge_groups
-from imbrex.ir.convolution import task_of
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes.arranged import arrange
 from imbrex.ir.passes.tiling import number
 from imbrex.ir.rewrite import Run, rewrite_each
+from imbrex.ir.task import task_of
 
 __all__ = ["MergeGroups"]
 

@@ -13,12 +13,12 @@ from xdsl.ir import Attribute, SSAValue
 from imbrex.config.strips import fastest
 from imbrex.index.map import Dim, Layer, layer_over
 from imbrex.index.rule import Broadcast, Rule, Unmerge
-from imbrex.ir.convolution import convolution_of
 from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes.packing import copy
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import PRIVATE, element_of
+from imbrex.ir.task import convolution_of
 from imbrex.view.conv.strips import Strips
 
 __all__ = ["Met", "Seen", "Widened", "Window", "memory_order", "registers", "seen_columns", "seen_taps"]

@@ -18,12 +18,12 @@ from xdsl.passes import ModulePass
 
 from imbrex.config.algorithm.make import whole_images
 from imbrex.config.algorithm.pointwise import is_served
-from imbrex.ir.convolution import task_of
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes.conv_products import conv_products
 from imbrex.ir.passes.tiling import number
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.source import InvalidOp
+from imbrex.ir.task import task_of
 from imbrex.view.conv.whole_images import NOT_SERVED
 
 __all__ = ["WholeImagesPass"]

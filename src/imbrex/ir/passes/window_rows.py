@@ -20,11 +20,11 @@ from xdsl.passes import ModulePass
 from imbrex.config.algorithm.arrange import window_rows
 from imbrex.config.algorithm.few_channels import NOT_SERVED
 from imbrex.ir.attrs import Bool
-from imbrex.ir.convolution import task_of
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes.arranged import arrange
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.source import InvalidOp
+from imbrex.ir.task import task_of
 
 __all__ = ["WindowRowsPass"]
 

@@ -18,12 +18,12 @@ from xdsl.passes import ModulePass
 
 from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.strips import Box, strips_of
-from imbrex.ir.convolution import convolution_of, task_of
 from imbrex.ir.ops.problem import Conv2dBwdWeightOp, ConvOp
 from imbrex.ir.ops.windows import ThreadwiseWindowsOp
 from imbrex.ir.passes.packing import launch
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.source import InvalidOp
+from imbrex.ir.task import convolution_of, task_of
 
 __all__ = ["WindowVectors"]
 
