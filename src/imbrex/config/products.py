@@ -2,7 +2,7 @@
 
     products(problem, v2:channels_last+taps_first, sm_90a)  ->  what copies, and the product of the copies
 
-The steps are those of the algorithm's row, by the names of the IR's passes, each as a function of values; no
+The steps are those of the algorithm's row, by the names of the IR's passes, which emit the same values; no
 pass runs, so that a choice among algorithms costs little.
 """
 

@@ -10,10 +10,9 @@ from imbrex.config.tuning import Tuning
 from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops.standard import ModuleOp
 from imbrex.ir.passes import Pass, pass_factory
+from imbrex.ir.passes.arranged import ChannelsLast, MergeGroups
 from imbrex.ir.passes.channel_vectors import ChannelVectors
-from imbrex.ir.passes.channels_last import ChannelsLastPass
 from imbrex.ir.passes.conv_to_gemm import ConvToGemm
-from imbrex.ir.passes.merge_groups import MergeGroups
 from imbrex.ir.passes.unfold import UnfoldContiguous
 from imbrex.ir.passes.window_vectors import WindowVectors
 from imbrex.problem import Problem
@@ -51,8 +50,8 @@ def _made(name: str, of: Configuration, machine: Machine) -> Pass:
             form = form_of(of, machine)
             is_apart, is_shared = form.phases == "apart", form.phases == "shared"
             return ConvToGemm(form.taps_first, form.channel_multiple, is_apart, is_shared)
-        case ChannelsLastPass.name:  # where no key of the operation asks for copies
-            return ChannelsLastPass(where_needed=row is not None and row.stated == "pass")
+        case ChannelsLast.name:  # where no key of the operation asks for copies
+            return ChannelsLast(where_needed=row is not None and row.stated == "pass")
         case ChannelVectors.name:
             return ChannelVectors(of.strips)
         case WindowVectors.name:

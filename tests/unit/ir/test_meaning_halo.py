@@ -12,11 +12,10 @@ from imbrex.config.halo.lines import LinesTuning
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.ir.ops import WarpgroupGemmOp
 from imbrex.ir.passes.affix_tuning import AffixTuning
+from imbrex.ir.passes.arranged import ChannelsLast, MergeGroups
 from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
-from imbrex.ir.passes.channels_last import ChannelsLastPass
+from imbrex.ir.passes.conv_products import Halo
 from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
-from imbrex.ir.passes.halo import Halo
-from imbrex.ir.passes.merge_groups import MergeGroups
 from imbrex.ir.passes.unfold import UnfoldContiguous
 from imbrex.ir.source import InvalidOp
 from imbrex.problem import Conv2d
@@ -37,7 +36,7 @@ class Windows(Case):
         return "sm_90a"
 
     def passes(self) -> list[ModulePass]:
-        copies = (MergeGroups(), ChannelsLastPass())
+        copies = (MergeGroups(), ChannelsLast())
         first: list[ModulePass] = [*copies, Halo(), UnfoldContiguous()]
         affix = AffixTuning(config=self.tuning, target=self.target)
         return [*first, affix, GridwiseToBlockwise(), BlockwiseToThreadwise()]

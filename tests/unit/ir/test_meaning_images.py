@@ -15,9 +15,9 @@ from imbrex.ir.ops.memory import AllocOp, LdsBarrierOp
 from imbrex.ir.ops.schedule import WithinOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.passes.affix_tuning import AffixTuning
-from imbrex.ir.passes.channels_last import ChannelsLastPass
+from imbrex.ir.passes.arranged import ChannelsLast
+from imbrex.ir.passes.conv_products import WholeImages
 from imbrex.ir.passes.conv_to_gemm import ConvToGemm
-from imbrex.ir.passes.whole_images import WholeImagesPass
 from imbrex.ir.shape import LDS, shape_of, space_of
 from imbrex.problem import Conv2d
 from imbrex.problem.conv import Direction
@@ -37,7 +37,7 @@ class Copied(Case):
 
     def passes(self) -> list[ModulePass]:
         affix = AffixTuning(config=self.tuning, target=self.target)
-        first = [WholeImagesPass(), ChannelsLastPass()]
+        first = [WholeImages(), ChannelsLast()]
         to_gemm = ConvToGemm(phases_apart=self.algorithm in ("interleaved", "channels_last"))
         changed: dict[type[ModulePass], ModulePass] = {AffixTuning: affix, ConvToGemm: to_gemm}
         return [*first, *(changed.get(type(p), p) for p in super().passes())]

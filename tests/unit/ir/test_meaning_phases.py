@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 from imbrex.ir import chosen
 from imbrex.ir.ops import WarpgroupGemmOp
 from imbrex.ir.passes.affix_tuning import AffixTuning
-from imbrex.ir.passes.channels_last import ChannelsLastPass
+from imbrex.ir.passes.arranged import ChannelsLast
 from imbrex.ir.passes.conv_to_gemm import ConvToGemm
 from imbrex.problem import Conv2d
 from imbrex.verify.compare import compare
@@ -38,7 +38,7 @@ class Phased(Case):
         gemms = ConvToGemm(True, self.step, shared_phases=True)
         others = super().passes()[1:]
         last = [affix if isinstance(p, AffixTuning) else p for p in others]
-        return [ChannelsLastPass(where_needed=True), gemms, *last]
+        return [ChannelsLast(where_needed=True), gemms, *last]
 
 
 def data(**words: object) -> Conv2d:

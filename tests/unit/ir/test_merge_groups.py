@@ -7,8 +7,7 @@ import pytest
 from imbrex.ir.dialect import context
 from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops.workspace import WorkspaceOp
-from imbrex.ir.passes.channels_last import ChannelsLastPass
-from imbrex.ir.passes.merge_groups import MergeGroups
+from imbrex.ir.passes.arranged import ChannelsLast, MergeGroups
 from imbrex.ir.shape import shape_of
 from imbrex.problem import Conv2d
 from imbrex.problem.conv import Direction
@@ -18,7 +17,7 @@ def copied(direction: Direction, side: int) -> list[tuple[int | None, ...]]:
     window = {"y": 3, "x": 3, "pad_h": 1, "pad_w": 1}
     problem = Conv2d(direction, n=2, c=64, h=side, w=side, k=64, groups=8, dtype="f16", **window)
     module = problem_module(problem, "merged", "merged_groups:4")
-    for step in (MergeGroups(), ChannelsLastPass()):
+    for step in (MergeGroups(), ChannelsLast()):
         step.apply(context(), module)
     return [shape_of(o.result) for o in module.walk() if isinstance(o, WorkspaceOp)]
 

@@ -5,8 +5,8 @@
     after       what puts results where they belong
     filled      elements of the result that are zero before
 
-Law: the compiler's passes yield the same products, launches and zeros, so that a model that asks these values
-prices what will run.
+Law: the compiler's passes emit the values that these are made of (`arrange`, `make`, `matrices`), so that a
+model that asks these prices what will run.
 """
 
 from __future__ import annotations

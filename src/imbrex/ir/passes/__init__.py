@@ -1,4 +1,4 @@
-"""The passes, by name; one file a pass, each imported when it is first asked for."""
+"""The passes, by name; a file each, or one of those that emit alike, imported when it is first asked for."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ PASSES: Final = {
     "linalg-to-miopen": "linalg_to_miopen:LinalgToMiopen",
     "specialise": "specialise:Specialise",
     "run-time-sizes": "run_time_sizes:RunTimeSizes",
-    "window-rows": "window_rows:WindowRowsPass",
-    "merge-groups": "merge_groups:MergeGroups",
-    "channels-last": "channels_last:ChannelsLastPass",
+    "window-rows": "arranged:WindowRows",
+    "merge-groups": "arranged:MergeGroups",
+    "channels-last": "arranged:ChannelsLast",
     "channel-vectors": "channel_vectors:ChannelVectors",
     "window-vectors": "window_vectors:WindowVectors",
     "aligned-rows": "aligned_rows:AlignedRows",
-    "whole-images": "whole_images:WholeImagesPass",
-    "halo": "halo:Halo",
+    "whole-images": "conv_products:WholeImages",
+    "halo": "conv_products:Halo",
     "conv-to-gemm": "conv_to_gemm:ConvToGemm",
     "unfold": "unfold:UnfoldContiguous",
     "affix-tuning": "affix_tuning:AffixTuning",

@@ -38,8 +38,7 @@ from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
 from imbrex.ir.ops.phases import phase_box_of
 from imbrex.ir.ops.scales import product_type
-from imbrex.ir.passes.halo import expect_diagonal
-from imbrex.ir.passes.tiling import expect_one_place
+from imbrex.ir.passes.tiling import expect_diagonal, expect_one_place
 from imbrex.ir.rewrite import Run, blaming, properties, require_static, rewrite_each
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp

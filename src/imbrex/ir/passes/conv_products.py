@@ -1,4 +1,5 @@
-"""The products of a convolution as operations, and the launch beside them; see `config.algorithm.make`.
+"""A convolution's products as operations, and the launch beside them, as `config.algorithm.make` says; and
+the passes `whole-images` and `halo`.
 
     miopen.conv2d_bwd_weight(%filter, %input, %output)
     ->  %shares = workspace
@@ -12,11 +13,19 @@ Workspaces stand in place of one of the arrays: of the filter, or of the input, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import assert_never
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
 
-from imbrex.config.algorithm.make import OPERANDS, Made
+from imbrex.config import tuning
+from imbrex.config.algorithm.make import OPERANDS, Made, halo, whole_images
+from imbrex.config.algorithm.pointwise import is_served
+from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.index.query import is_injective
 from imbrex.ir.attrs import Names, Sizes
 from imbrex.ir.chain import map_of
@@ -26,16 +35,75 @@ from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes.fold_sums import add_shares
 from imbrex.ir.passes.interleave import first_phase, phase_arrays, put_together
 from imbrex.ir.passes.packing import workspace
-from imbrex.ir.rewrite import Run, properties
+from imbrex.ir.passes.tiling import number
+from imbrex.ir.rewrite import Run, properties, rewrite_each
 from imbrex.ir.shape import element_of, shape_of
-from imbrex.ir.task import ROLES, direction_of
+from imbrex.ir.source import InvalidOp
+from imbrex.ir.task import ROLES, direction_of, task_of
 from imbrex.view.conv.phase_box import Phases
 from imbrex.view.conv.phase_tiles import PhaseTile
 from imbrex.view.conv.share_sum import ShareSum
+from imbrex.view.conv.whole_images import NOT_SERVED
 from imbrex.view.copy.interleave import Interleave
 from imbrex.view.gemm.product import GemmView
 
-__all__ = ["conv_products"]
+__all__ = ["Halo", "WholeImages", "conv_products"]
+
+
+@dataclass(frozen=True)
+class WholeImages(ModulePass):
+    """A pointwise convolution of images whose planes are no whole rows of shared memory; see
+    `view.conv.whole_images`.
+
+        miopen.conv2d_bwd_weight(%filter, %input, %output) { whole_images = 32, ... }       planes of 28 x 28
+        ->  views of the arrays, of 800 positions an image
+            miopen.gridwise_gemm(%a, %b, %c)
+
+    With a stride, backward weight reads a copy of what it needs of the input, and backward data writes a
+    dense phase, which a launch puts where it belongs.
+    """
+
+    name = "whole-images"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite_each([o for o in op.walk() if isinstance(o, ConvOp) and o.whole_images is not None], _images)
+
+
+def _images(op: ConvOp, run: Run) -> None:
+    task = task_of(op)
+    if not is_served(task):
+        raise InvalidOp(op, f"'whole_images': {NOT_SERVED}", "whole_images")
+    conv_products(op, whole_images(task, number(op, "whole_images")), run)
+
+
+@dataclass(frozen=True)
+class Halo(ModulePass):
+    """A convolution whose pixels come into shared memory once, with their halo, for warpgroups of Hopper.
+
+        miopen.conv2d(%filter, %input, %output) { halo = 1, ... }
+        ->  views of the arrays, of the result as a raster whose overhang does not exist
+            miopen.gridwise_gemm(%a, %b, %c) { tuning = { kind = "halo", .. } }
+
+    Of stride 1.  The raster is what the tuning wants, so that the product has it, too: the convolution's own
+    `tuning`, or the fastest by the model.  Backward weight sums over the pixels of a raster, a share of them
+    each, and a launch adds up the shares in their order: results do not depend on which workgroup comes
+    first.  Of groups that were merged the blocks on the diagonal alone are stored.
+    """
+
+    name = "halo"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite_each([o for o in op.walk() if isinstance(o, ConvOp) and o.halo is not None], _raster)
+
+
+def _raster(op: ConvOp, run: Run) -> None:
+    task, given = task_of(op), None if op.tuning is None else op.tuning.data
+    own = HaloWeightTuning if task.is_backward_weight else WindowTuning
+    if given is not None and not isinstance(given, own):
+        got = tuning.with_article(given.kind)
+        where = "'halo' of backward weight" if task.is_backward_weight else "'halo'"
+        raise InvalidOp(op, f"{where} takes tunings of its own kind, got {got} tuning", "tuning")
+    conv_products(op, halo(task, given), run)
 
 
 def conv_products(op: ConvOp, made: Made, run: Run) -> None:

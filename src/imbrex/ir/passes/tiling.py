@@ -11,10 +11,12 @@ from math import prod
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from imbrex.config.block_plan import ItemsMultiply, WavesMultiply
+from imbrex.config.halo.lines import WindowTuning
 from imbrex.index.query import EXHAUSTIVE_POINTS, is_injective
 from imbrex.ir.attrs import Int, Ints
 from imbrex.ir.chain import map_of
 from imbrex.ir.element import dtype_of
+from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.shape import Size, element_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.gemm.tile import Clusters, CopySplit
@@ -31,6 +33,14 @@ def expect_one_place(op: Operation, result: SSAValue, adds: bool) -> None:
     message = f"several places of this view {shown} one element, of which a plain store keeps one"
     fix = 'write store_method = "atomic_add", and fill the array with zeros before'
     raise InvalidOp(op, f"{message}; {fix}", "type", len(op.operands) - 1)
+
+
+def expect_diagonal(op: GridwiseGemmOp, chosen: WindowTuning) -> None:
+    """Is the filter zero between the tuning's blocks?"""
+    blocks = 1 if op.diagonal is None else op.diagonal.data
+    if blocks % chosen.diagonal:
+        subject = f"{chosen.diagonal} blocks of its diagonal are not all there is of the filter"
+        raise InvalidOp(op, f"{subject}, {blocks} are")
 
 
 def number(op: Operation, key: str, default: int | None = None) -> int:
