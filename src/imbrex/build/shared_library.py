@@ -24,11 +24,10 @@ LIBRARY = "kernel.so"
 
 @dataclass(frozen=True, slots=True)
 class SharedLibrary:
-    """path: the library, beside its sources.  compile_s: 0 when it came from the cache."""
+    """path: the library, beside its sources."""
 
     path: Path
     key: str
-    compile_s: float
     was_cached: bool
 
 
@@ -52,13 +51,13 @@ def build_shared(
         compile_shared(sources, directory, name=LIBRARY, flags=given, compiler=compiler, isa=isa)
 
     stored = cache.object(key, build, (LIBRARY,))
-    return SharedLibrary(stored.directory / LIBRARY, key, stored.build_s, stored.was_cached)
+    return SharedLibrary(stored.directory / LIBRARY, key, stored.was_cached)
 
 
 def find_shared(key: str, cache: Cache | None = None) -> SharedLibrary | None:
     """The library built earlier under `key`, None when it is gone."""
     stored = (cache or Cache()).find(key, (LIBRARY,))
-    return None if stored is None else SharedLibrary(stored.directory / LIBRARY, key, 0.0, True)
+    return None if stored is None else SharedLibrary(stored.directory / LIBRARY, key, True)
 
 
 def recipe_key(problem: str, options: str = "", *, builder: tuple[str, ...] | None = None) -> str:

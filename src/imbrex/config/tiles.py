@@ -13,14 +13,13 @@ it on a GPU for data_parallel, and tiles are begun in the order of their numbers
     /xcd=8                   for hardware that deals workgroups to 8 dies in turn: neighbours on one die
     /runtime                 a kernel reads the number of tiles when it runs, and takes wgm's for 0
 
-Law: `parse` undoes `text`, `from_json` undoes `to_json`.
+Law: `parse` undoes `text`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
 
 from imbrex.chip import CpuMachine, Machine
 from imbrex.diagnostic import Diagnostic, did_you_mean
@@ -29,7 +28,7 @@ from imbrex.view.work.streamk import WORDS, Mode
 from imbrex.view.work.workgroup import ALONG, Along, RasterOrder
 
 __all__ = [
-    "AUTO", "DATA_PARALLEL", "MOST_WORKGROUPS", "Auto", "TileSchedule", "checked", "from_json", "parse",
+    "AUTO", "DATA_PARALLEL", "MOST_WORKGROUPS", "Auto", "TileSchedule", "checked", "parse",
     "resident", "wanted",
 ]  # fmt: skip
 
@@ -88,9 +87,6 @@ class TileSchedule:
             return self
         return replace(self, workgroups=resident(machine))
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 DATA_PARALLEL: Final = TileSchedule("data_parallel")
 
@@ -128,35 +124,6 @@ def wanted(line: str | None) -> TileSchedule | Auto:
     if line is None:
         return DATA_PARALLEL
     return AUTO if line == AUTO else parse(line)
-
-
-def from_json(value: Mapping[str, Any]) -> TileSchedule:
-    """What `to_json` gave; a Diagnostic where it is something else."""
-    given = _object(value, ("mode", "workgroups", "order"), "a schedule")
-    mode, workgroups = given["mode"], given["workgroups"]
-    if not isinstance(mode, str) or not (workgroups is None or type(workgroups) is int):
-        raise Diagnostic("a schedule's mode is a word and its workgroups a number or null")
-    order = None if given["order"] is None else _order_from_json(given["order"])
-    return TileSchedule(_mode(mode, mode), workgroups, order)
-
-
-def _order_from_json(value: object) -> RasterOrder:
-    given = _object(value, ("group", "along", "xcds", "is_runtime"), "an order of tiles")
-    kinds: list[object] = [type(given[key]) for key in ("group", "xcds", "is_runtime")]
-    if kinds != [int, int, bool] or given["along"] not in ALONG:
-        said = "numbers as its group and xcds, m or n as along, true or false as is_runtime"
-        raise Diagnostic(f"an order of tiles has {said}")
-    return RasterOrder(**given)
-
-
-def _object(value: object, keys: tuple[str, ...], what: str) -> dict[str, Any]:
-    """The fields of a JSON object that has just these."""
-    if not isinstance(value, Mapping):
-        raise Diagnostic(f"{what} is an object with the keys {', '.join(keys)}")
-    found: dict[str, Any] = dict(value)  # pyright: ignore[reportUnknownArgumentType]
-    if set(found) != set(keys):
-        raise Diagnostic(f"{what} has the keys {', '.join(keys)}; got {', '.join(map(str, found))}")
-    return found
 
 
 def _order(line: str, start: int, options: list[str]) -> RasterOrder:

@@ -143,10 +143,6 @@ class Conv2d:
         """Columns of the output."""
         return self.axes[1].outputs
 
-    @property
-    def is_depthwise(self) -> bool:
-        return self.groups > 1 and self.groups == self.c
-
     def layout(self, role: Role) -> Layout:
         """The dimension names of the user's array, outermost first; no group dimension."""
         return {"filter": self.filter_layout, "input": self.input_layout, "output": self.output_layout}[role]

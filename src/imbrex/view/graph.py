@@ -26,7 +26,7 @@ from typing import Final, Literal, TypeAlias
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index import rule as rules
-from imbrex.index.expr import Index, Lin, lin, var
+from imbrex.index.expr import Index, Lin, lin
 from imbrex.index.map import Map
 from imbrex.index.rule import Guard, Rule
 
@@ -143,15 +143,6 @@ class Graph:
         if edge.kind == "Sunder" and coords[known[-1]].is_constant:
             return known[coords[known[-1]].const], known[-1]
         return known
-
-    def at(self, target: str, direction: Direction = "reverse") -> Lin:
-        """One coordinate as a function of the nodes that the graph starts from in that direction."""
-        starts = {n for e in self.edges for n in self._known(e, direction)}
-        starts -= {n for e in self.edges for n in self._sought(e, direction)}
-        found = self.evaluate({n: var(n, self.node(n).size) for n in sorted(starts)}, direction).coords
-        if target not in found:
-            raise Diagnostic(f"'{target}' does not follow from {sorted(starts)} in {direction} direction")
-        return found[target]
 
     @staticmethod
     def _known(edge: Edge, direction: Direction) -> tuple[str, ...]:

@@ -28,7 +28,6 @@ def cache(tmp_path: Path) -> Cache:
 def test_second_build_is_the_first(cache: Cache) -> None:
     first, second = build_shared(SOURCES, cache=cache), build_shared(SOURCES, cache=cache)
     assert (first.was_cached, second.was_cached) == (False, True)
-    assert first.compile_s > 0 == second.compile_s
     assert first.path == second.path
     assert ctypes.CDLL(str(second.path)).answer() == 42
     assert (second.path.parent / "k.cpp").read_text() == SOURCES["k.cpp"]

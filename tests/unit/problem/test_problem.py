@@ -60,11 +60,7 @@ def test_shapes_follow_layouts_and_dims_carry_the_group() -> None:
 
 def test_depthwise() -> None:
     conv = Conv2d("forward", 1, 32, 8, 8, 64, 3, 3, groups=32)
-    assert conv.is_depthwise
     assert conv.gemm == (32, 2, 36, 9)
-    assert not RESNET.is_depthwise
-    assert not Conv2d("forward", 1, 32, 8, 8, 64, 3, 3, groups=2).is_depthwise
-    assert not Conv2d("forward", 1, 1, 8, 8, 64, 3, 3).is_depthwise
 
 
 def test_i8_results_are_i32() -> None:

@@ -44,12 +44,11 @@ LINK_FLAGS = ("-shared", "--build-id=none", "--strip-all")  # the kernels' names
 
 @dataclass(frozen=True, slots=True)
 class CodeObject:
-    """path: the `.hsaco`, beside its sources and its `.s`.  compile_s: 0 when it came from the cache."""
+    """path: the `.hsaco`, beside its sources and its `.s`."""
 
     path: Path
     chip: str
     key: str
-    compile_s: float
 
     @property
     def assembly(self) -> str:
@@ -68,13 +67,13 @@ def build_code_object(
         compile_code_object(sources, unit, chip, directory, flags=flags)
 
     stored = cache.object(key, build, _needed(unit))
-    return CodeObject(_hsaco(stored.directory, unit), chip, key, stored.build_s)
+    return CodeObject(_hsaco(stored.directory, unit), chip, key)
 
 
 def find_code_object(key: str, unit: str, chip: str, cache: Cache | None = None) -> CodeObject | None:
     """The code object built earlier under `key`, None when it is gone."""
     stored = (cache or Cache()).find(key, _needed(unit))
-    return None if stored is None else CodeObject(_hsaco(stored.directory, unit), chip, key, 0.0)
+    return None if stored is None else CodeObject(_hsaco(stored.directory, unit), chip, key)
 
 
 def compile_code_object(

@@ -16,7 +16,6 @@ and a warning.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,12 +36,11 @@ _DEFAULT_LIMIT_BYTES = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """directory holds the entry's files.  was_cached: nothing was built for it.  build_s: what that took."""
+    """directory holds the entry's files.  was_cached: nothing was built for it."""
 
     key: str
     directory: Path
     was_cached: bool
-    build_s: float = 0.0
 
 
 class Cache:
@@ -78,7 +76,7 @@ class Cache:
         found = self.find(key, needed)
         if found is not None:
             return found
-        directory, started = private.new_directory(), time.perf_counter()
+        directory = private.new_directory()
         try:
             build(directory)
             missing = [name for name in needed if not (directory / name).is_file()]
@@ -87,7 +85,7 @@ class Cache:
         except KeyboardInterrupt:
             private.remove(directory)
             raise
-        return Stored(key, kept, False, time.perf_counter() - started)
+        return Stored(key, kept, was_cached=False)
 
     def find(self, key: str, needed: Collection[str] = ()) -> Stored | None:
         """The entry under `key` if it is there and intact, with the files that are needed."""
@@ -140,10 +138,6 @@ class Cache:
     def entries(self) -> list[Entry]:
         """Every object and recipe, least recently used first."""
         return [] if self._writer is None else self._writer.entries()
-
-    def clear(self) -> int:
-        """Throws every entry away; returns how many."""
-        return 0 if self._writer is None else self._writer.clear()
 
     def _kept(self, key: str, built: Path, needed: Collection[str]) -> Path:
         """Where the files are that were built: in the cache, or where they were built if it takes none."""

@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Collection, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,17 +93,6 @@ class Writer:
                 except OSError:  # another process threw it away meanwhile
                     continue
         return sorted(found, key=lambda entry: entry.used_s)
-
-    def clear(self) -> int:
-        """Throws every entry away; returns how many."""
-        found = self.entries()
-        for entry in found:
-            self.discard(entry.path)
-        self.sweep_rubbish(time.time() + _STALE_S)
-        if found:
-            with suppress(OSError):
-                self._total.set(0)
-        return len(found)
 
     def tidy(self, limit_bytes: int) -> None:
         """Once a minute at most, and where there is reason to: what is above the limit goes, and rubbish."""

@@ -45,12 +45,11 @@ _SPILLED = 64  # bytes of a work item that may wait in memory: numbers known bef
 
 @dataclass(frozen=True, slots=True)
 class Cubin:
-    """path: the `.cubin`, beside its sources.  compile_s: 0 when it came from the cache."""
+    """path: the `.cubin`, beside its sources."""
 
     path: Path
     architecture: str
     key: str
-    compile_s: float
 
     @property
     def log(self) -> str:
@@ -96,13 +95,13 @@ def build_cubin(
         compile_cubin(sources, unit, architecture, directory, flags=flags, tuning=tuning)
 
     stored = cache.object(key, build, (_cubin(Path(), unit).name, LOG))
-    return Cubin(_cubin(stored.directory, unit), architecture, key, stored.build_s)
+    return Cubin(_cubin(stored.directory, unit), architecture, key)
 
 
 def find_cubin(key: str, unit: str, architecture: str, cache: Cache | None = None) -> Cubin | None:
     """The cubin built earlier under `key`, None when it is gone."""
     stored = (cache or Cache()).find(key, (_cubin(Path(), unit).name, LOG))
-    return None if stored is None else Cubin(_cubin(stored.directory, unit), architecture, key, 0.0)
+    return None if stored is None else Cubin(_cubin(stored.directory, unit), architecture, key)
 
 
 def compile_cubin(

@@ -41,14 +41,6 @@ class GeneralTuning:
     def __post_init__(self) -> None:
         assert min(vars(self).values()) >= 1, f"a tuning's numbers are at least 1: {self}"
 
-    @staticmethod
-    def pipelined(
-        m_per_block: int, n_per_block: int, k_per_block: int, m_thread: int, n_thread: int
-    ) -> GeneralTuning:
-        """The seed's form: five numbers, and the block size that makes the pipeline 2 x 2."""
-        threads = (m_per_block // (PIPELINE_DEPTH * m_thread)) * (n_per_block // (PIPELINE_DEPTH * n_thread))
-        return GeneralTuning(threads, m_per_block, n_per_block, k_per_block, m_thread, n_thread)
-
     @property
     def k_per_thread(self) -> int:
         """K steps that a thread-level product takes at once."""

@@ -9,15 +9,14 @@ were up to 38 % slower than those of 8: 128 registers have no room to read a who
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Sequence
 from typing import Final
 
 from imbrex.chip import GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.config.general.plan import GeneralTuning
 
-__all__ = ["GENERAL_LIST", "HOPPER_SPACE", "general_list", "general_space"]
+__all__ = ["GENERAL_LIST", "HOPPER_SPACE", "general_list"]
 
 TILES: Final = (
     ((256, 128, 128), (4, 4), (8, 16)),
@@ -76,9 +75,3 @@ values of k.
 def general_list(context: GemmContext, machine: GpuMachine) -> Sequence[GeneralTuning]:
     """Tunings worth a try on a machine: Hopper's where multiprocessors are known."""
     return HOPPER_SPACE if machine.multiprocessor else GENERAL_LIST
-
-
-def general_space() -> Iterator[GeneralTuning]:
-    """All 324 points, before legality: rocMLIR's ranges."""
-    for numbers in product((64, 128, 256), (32, 64, 128), (32, 64, 128), (4, 8, 16), (2, 4), (2, 4)):
-        yield GeneralTuning(*numbers)

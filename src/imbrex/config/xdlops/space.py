@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from typing import Final
@@ -13,7 +12,7 @@ from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.dtype import DType
 
-__all__ = ["BLOCKS", "wave_space", "xdlops_space"]
+__all__ = ["BLOCKS", "wave_space"]
 
 BLOCKS: Final = (
     (256, 256, 128, 64),
@@ -67,17 +66,6 @@ def wave_space(context: GemmContext, machine: GpuMachine) -> list[XdlopsTuning]:
                     found.append(direct)
                     found += _ahead(replace(direct, copy="ahead"), dtype, machine)
     return found
-
-
-def xdlops_space(dtype: DType) -> Iterator[XdlopsTuning]:
-    """Powers of two; 8-bit types take longer K."""
-    eight_bit = dtype.bytes == 1
-    k_per_block = (4, 8, 16, 32) if eight_bit else (1, 2, 4, 8)
-    kpacks = (1, 4, 8, 16) if eight_bit else (1, 4, 8)
-    m_blocks, n_blocks = (4, 8, 16, 32, 64, 128, 256), (16, 32, 64, 128, 256)
-    for numbers in product(m_blocks, n_blocks, k_per_block, (4, 8, 16, 32, 64, 128), n_blocks[:4], kpacks):
-        if numbers[3] <= numbers[0] and numbers[4] <= numbers[1]:
-            yield XdlopsTuning(*numbers)
 
 
 def _power(step: int, pack: int) -> int:

@@ -59,10 +59,6 @@ class GemmView:
     def k(self) -> int:
         return dict(self.a.upper)["gemmK"]
 
-    def swapped(self) -> GemmView:
-        """The transposed product: C^T = B^T A."""
-        return GemmView(_exchanged(self.b), _exchanged(self.a), _exchanged(self.c))
-
 
 def plain(
     m: int, n: int, k: int, batch: int | None = None, transpose_a: bool = False, transpose_b: bool = False
@@ -112,14 +108,3 @@ def overhang(dims: Sequence[Dim], **multiples: int) -> tuple[Layer, ...]:
     extra = {d.name: -d.size % multiples.get(d.name, 1) for d in dims}
     pads = [(Pad(0, count), name, name) for name, count in extra.items() if count]
     return (replacing(dims, *pads),) if pads else ()
-
-
-def _exchanged(map: Map) -> Map:
-    """The map with the names gemmM and gemmN exchanged; C's pair changes order too."""
-    swap = {"gemmM": "gemmN", "gemmN": "gemmM"}
-    top = map.layers[0]
-    upper = tuple(Dim(swap.get(d.name, d.name), d.size) for d in top.upper)
-    if swap.keys() <= dict(upper).keys():
-        upper = (*upper[:-2], upper[-1], upper[-2])
-    steps = tuple(s._replace(upper=tuple(swap.get(n, n) for n in s.upper)) for s in top.steps)
-    return Map((Layer(upper, top.lower, steps), *map.layers[1:]))

@@ -180,14 +180,6 @@ def test_limit_comes_from_the_environment(cache: Cache, monkeypatch: pytest.Monk
         Cache()
 
 
-def test_clear_leaves_nothing(cache: Cache) -> None:
-    cache.object(KEY, Builder())
-    cache.remember(KEY, {})
-    assert cache.clear() == 2
-    assert cache.entries() == []
-    assert cache.find(KEY) is None
-
-
 def test_only_stale_rubbish_is_swept(cache: Cache) -> None:
     for name, seconds in (("young", 10), ("old", 4000)):
         (cache.root / "incoming" / name).mkdir(parents=True)

@@ -68,8 +68,6 @@ def test_the_total_is_never_less_than_what_is_there(cache: Cache) -> None:
     cache.object(KEY, Builder())
     counted = sum(entry.size_bytes for entry in cache.entries())
     assert counted <= total.size_bytes() < counted + 1024
-    cache.clear()
-    assert total.size_bytes() == 0
 
 
 @pytest.mark.parametrize("name", ["growth", "swept", "lock"])

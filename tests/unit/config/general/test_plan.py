@@ -7,9 +7,8 @@ from imbrex.config.access import context_of
 from imbrex.config.block_plan import entries
 from imbrex.config.choose import choose
 from imbrex.config.context import Access, GemmContext
-from imbrex.config.defines import defines
 from imbrex.config.general.plan import LEVEL1_CLUSTERS, GeneralTuning
-from imbrex.config.general.space import GENERAL_LIST, general_space
+from imbrex.config.general.space import GENERAL_LIST
 from imbrex.dtype import F16, F32
 from imbrex.index.map import Dim, Map
 from imbrex.view.conv.implicit_gemm import Convolution, forward
@@ -17,6 +16,7 @@ from imbrex.view.gemm.product import GemmView
 from imbrex.view.stage.lds import spaced
 
 from ..convs import convolution
+from ..test_legal import general_points
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +35,7 @@ def test_the_seeds_example(seed: GemmContext) -> None:
     """Reads: A's filter rows are 72 long, so 4 at a time along gemmK.  B's image rows are 30 long and start
     anywhere (y and x slide them), so 1 at a time; the rule of 2020 took 4 there, see test_access."""
     plan = GeneralTuning(256, 128, 128, 8, 4, 4).plan(seed)
+    assert plan.grid_size == 900
     assert entries(plan.block) == {
         "block_size": 256,
         "m_per_block": 128,
@@ -69,39 +70,6 @@ def test_the_seeds_example_is_chosen(seed: GemmContext) -> None:
     assert choose(seed, target("gfx942"), "general") == GeneralTuning(256, 128, 128, 8, 4, 4)
 
 
-def test_the_seeds_definitions(seed: GemmContext) -> None:
-    tunable = "CK_PARAM_TUNABLE_"
-    assert defines(GeneralTuning(256, 128, 128, 8, 4, 4).plan(seed)) == {
-        f"{tunable}BLOCK_SIZE": 256,
-        f"{tunable}GEMM_M_PER_BLOCK": 128,
-        f"{tunable}GEMM_N_PER_BLOCK": 128,
-        f"{tunable}GEMM_K_PER_BLOCK": 8,
-        f"{tunable}GEMM_M_PER_THREAD_SUB_C": 4,
-        f"{tunable}GEMM_N_PER_THREAD_SUB_C": 4,
-        f"{tunable}GEMM_M_LEVEL0_CLUSTER": 4,
-        f"{tunable}GEMM_N_LEVEL0_CLUSTER": 4,
-        f"{tunable}GEMM_M_LEVEL1_CLUSTER": 4,
-        f"{tunable}GEMM_N_LEVEL1_CLUSTER": 4,
-        f"{tunable}GEMM_C_THREAD_COPY_DST_DATA_PER_WRITE_GEMM_N1": 4,
-        f"{tunable}GEMM_A_BLOCK_COPY_CLUSTER_LENGTHS_GEMM_K": 2,
-        f"{tunable}GEMM_A_BLOCK_COPY_CLUSTER_LENGTHS_GEMM_M": 128,
-        f"{tunable}GEMM_A_BLOCK_COPY_SRC_DATA_PER_READ_GEMM_K": 4,
-        f"{tunable}GEMM_A_BLOCK_COPY_DST_DATA_PER_WRITE_GEMM_M": 1,
-        f"{tunable}GEMM_B_BLOCK_COPY_CLUSTER_LENGTHS_GEMM_K": 2,
-        f"{tunable}GEMM_B_BLOCK_COPY_CLUSTER_LENGTHS_GEMM_N": 128,
-        f"{tunable}GEMM_B_BLOCK_COPY_SRC_DATA_PER_READ_GEMM_N": 1,
-        f"{tunable}GEMM_B_BLOCK_COPY_DST_DATA_PER_WRITE_GEMM_N": 1,
-        "CK_PARAM_DEPENDENT_GRID_SIZE": 900,
-    }
-
-
-def test_five_numbers_give_the_block_size() -> None:
-    """The seed derives it from the clusters of the 2 x 2 pipeline."""
-    assert GeneralTuning.pipelined(128, 128, 8, 4, 4) == GeneralTuning(256, 128, 128, 8, 4, 4)
-    assert GeneralTuning.pipelined(64, 128, 4, 4, 4).block_size == 128
-    assert GeneralTuning.pipelined(32, 32, 4, 2, 2).block_size == 64
-
-
 def test_clusters_of_the_2020_list_are_those_of_the_pipeline() -> None:
     for tuning in GENERAL_LIST:
         assert tuning.repeats == (2, 2) and tuning.remainders == (0, 0) and tuning.pipeline == "2x2", tuning
@@ -120,7 +88,7 @@ def test_other_repeats_use_the_table_and_the_naive_loop() -> None:
 
 def test_thread_tiles_cover_every_legal_block() -> None:
     """Both ways, repeat x level 1 x level 0 x thread is the block; clusters multiply to block_size."""
-    legal = [t for t in general_space() if t.remainders == (0, 0) and min(t.repeats) >= 1]
+    legal = [t for t in general_points() if t.remainders == (0, 0) and min(t.repeats) >= 1]
     assert len(legal) > 100
     for t in legal:
         (m0, n0), (m1, n1), (rm, rn) = t.level0_clusters, t.level1_clusters, t.repeats

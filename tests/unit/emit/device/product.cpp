@@ -31,7 +31,7 @@ struct maps {
   const int32_t *a_size, *b_size;
   int64_t a_elements, b_elements;
 };
-enum a_form { in_place, runs, packing, packed, cut };
+enum a_form { in_place, runs, packing, cut };
 enum b_form { lanes, lanes_packed, rows, rows_packed };
 
 template <class T, int G> struct memory {
@@ -104,14 +104,8 @@ static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T bet
   } else if constexpr (AF == packing) {
     a_packing<T, S, decltype(s.a)> a{pa, s.a, s.panel_a};
     with_b(a);
-  } else if constexpr (AF == cut) {
-    a_columns<T, S, K> a(pa, M, K, M, s.columns_a);
-    with_b(a);
   } else {
-    for (int i = 0, row = 0; i < work::m_panels; row += MR - (i >= work::tall), ++i)
-      i < work::tall ? pack_blocked<MR>(s.panel_a + row * work::k_padded, pa, s.a, row)
-                     : pack_blocked<MR - 1>(s.panel_a + row * work::k_padded, pa, s.a, row);
-    a_packed<T> a{s.panel_a, work::k_padded};
+    a_columns<T, S, K> a(pa, M, K, M, s.columns_a);
     with_b(a);
   }
 }
@@ -126,7 +120,7 @@ GEMM(gemm_one_panel_guarded, float, float, 50, 2, in_place, lanes, false, false,
 GEMM(gemm_guarded, float, float, 50, 2, packing, lanes, false, true)
 GEMM(gemm_runs, float, float, 50, 2, runs, rows_packed, false, true)
 GEMM(gemm_strided, float, float, 63, 0, in_place, lanes, false, false)
-GEMM(gemm_transposed, float, float, 63, 0, packed, rows, true, false)
+GEMM(gemm_transposed, float, float, 63, 0, packing, rows, true, false)
 GEMM(gemm_f64, double, double, 50, 0, in_place, lanes_packed, false, true)
 GEMM(gemm_f16, float, f16, 63, 2, packing, rows_packed, false, true)
 GEMM(gemm_columns, float, float, 50, 0, cut, lanes_packed, false, true)

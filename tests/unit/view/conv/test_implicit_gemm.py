@@ -20,7 +20,7 @@ from imbrex.view.conv import implicit_gemm
 from imbrex.view.conv.implicit_gemm import Axis, Convolution
 from imbrex.view.gemm.product import GemmView
 
-from ..points import Ints, all_products, existing, in_order, offsets, products, row_major, written
+from ..points import Ints, all_products, existing, products, row_major, written
 
 DIMS = {"filter": "k c y x", "input": "n c hi wi", "output": "n k ho wo"}
 BATCHES = range(12)
@@ -130,22 +130,6 @@ def test_phases_of_v4r1_store_without_guards(batch: int) -> None:
     for shape in convolutions(batch):
         for view in implicit_gemm.backward_data_v4r1(shape):
             assert not view.c.symbolic.guards and not view.a.symbolic.guards, shape
-
-
-@pytest.mark.parametrize("batch", BATCHES[:4])
-def test_a_swapped_view_is_the_transposed_product(batch: int) -> None:
-    for shape in convolutions(batch):
-        views = [
-            implicit_gemm.forward(shape),
-            implicit_gemm.backward_weight(shape),
-            implicit_gemm.backward_data_v1r1(shape),
-        ]
-        for view in (*views, *implicit_gemm.backward_data_v4r1(shape)):
-            swapped = view.swapped()
-            assert (swapped.m, swapped.n, swapped.k, swapped.g) == (view.n, view.m, view.k, view.g)
-            assert np.array_equal(offsets(swapped.c), np.swapaxes(offsets(view.c), -1, -2))
-            assert np.array_equal(in_order(products(swapped)[:, [1, 0, 2]]), products(view))
-            assert swapped.swapped() == view
 
 
 @pytest.mark.parametrize("batch", BATCHES)

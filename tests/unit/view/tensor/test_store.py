@@ -9,13 +9,18 @@ import numpy as np
 import pytest
 
 from imbrex.dtype import F16, F32
-from imbrex.index.map import Map
+from imbrex.index.map import Dim, Map, layer_over
+from imbrex.index.rule import PassThrough
 from imbrex.view.conv import implicit_gemm
 from imbrex.view.gemm.product import plain
 from imbrex.view.tensor import Box, Refused, store_access
 
 from ..points import Ints, offsets
 from .operands import convolution
+
+TRANSPOSED = Map(
+    (layer_over((Dim("n", 64), Dim("m", 64)), (PassThrough(), "gemmM", "m"), (PassThrough(), "gemmN", "n")),)
+)
 
 
 def reached(box: Box, env: dict[str, int]) -> Ints:
@@ -90,7 +95,7 @@ def test_a_phase_whose_rows_are_whole_images_rows() -> None:
     [
         (plain(64, 63, 8).c, 64, "a stride of 126 bytes is not a multiple of 16"),
         (plain(64, 64, 8).c, 128, "256 bytes are not a row of the swizzle, 128 bytes"),
-        (plain(64, 64, 8).swapped().c, 64, "what lies together in memory is not along gemmN"),
+        (TRANSPOSED, 64, "what lies together in memory is not along gemmN"),
     ],
 )
 def test_what_is_refused_and_why(map: Map, columns: int, reason: str) -> None:

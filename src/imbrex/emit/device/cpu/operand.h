@@ -140,15 +140,6 @@ private:
   }
 };
 
-// Packed beforehand, all M rows: M * K (rounded up) elements.
-template <class T> struct a_packed {
-  const T *buffer;
-  int64_t k_padded;
-  template <int R, class Body> void visit(int row, Body body) {
-    body(a_k_blocked<T>{buffer + row * k_padded, R * width<T>});
-  }
-};
-
 // ---- B -----------------------------------------------------------------------------------------------------
 
 // From a view whose rows are k and whose lanes are n, L of them a panel: in place where allowed and possible (vectors of
