@@ -28,7 +28,6 @@ template <int W, class T>
 IMBREX_INLINE void read_turned(
     [[maybe_unused]] T *dst, [[maybe_unused]] const T __attribute__((address_space(3))) *__restrict src) {
   static_assert(W * sizeof(T) == 8 && sizeof(T) <= 2, "lanes transpose 8 bytes each, of 8 or 16 bits");
-#ifdef __gfx950__
   typedef short halves __attribute__((ext_vector_type(4)));
   typedef int words __attribute__((ext_vector_type(2)));
   if constexpr (sizeof(T) == 2) {
@@ -38,7 +37,6 @@ IMBREX_INLINE void read_turned(
     const words x = __builtin_amdgcn_ds_read_tr8_b64_v2i32((lds<words>)src);
     __builtin_memcpy(dst, &x, sizeof(x));
   }
-#endif
 }
 
 // W neighbours of LDS = src, in one instruction; 24 bytes in three.
@@ -60,14 +58,7 @@ template <int W, class T> IMBREX_INLINE void write(lds<T> dst, const T *src) {
 // From a buffer to LDS past the registers, by all lanes of a wave: lane l writes the l-th `W` elements after dst, the
 // place of the first lane.  The builtin is of clang 21 and later.
 template <int W, class T> IMBREX_INLINE void load_direct(lds<T> dst, buffer b, uint32_t lane, uint32_t wave) {
-  if constexpr (W * sizeof(T) == 4)
-    __builtin_amdgcn_raw_ptr_buffer_load_lds(b, (lds<void>)(dst), 4, lane, wave, 0, 0);
-#ifdef __gfx950__
-  else if constexpr (W * sizeof(T) == 12)
-    __builtin_amdgcn_raw_ptr_buffer_load_lds(b, (lds<void>)(dst), 12, lane, wave, 0, 0);
-  else if constexpr (W * sizeof(T) == 16)
-    __builtin_amdgcn_raw_ptr_buffer_load_lds(b, (lds<void>)(dst), 16, lane, wave, 0, 0);
-#endif
+  __builtin_amdgcn_raw_ptr_buffer_load_lds(b, dst, W * sizeof(T), lane, wave, 0, 0);
 }
 
 IMBREX_INLINE uint32_t lane_of_wave() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
