@@ -3,17 +3,21 @@
     activation(norm(layer(x)) + residual)      each but the layer may be missing
 
 Law: a container's children stay what they are, so that their hooks, parameters and keys do; its forward is
-another one in eval mode without gradients and of tensors alone, which is what was traced.
+another one in eval mode without gradients and of tensors alone, which is what was traced, and while its
+children are those that were traced and nothing runs beside those that are fused.  A forward that does more
+than compute, such as to keep something in its module, stays its own.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
+
+from imbrex.torch.traced import traced
 
 __all__ = [
     "Chain",
@@ -75,26 +79,20 @@ class Chain:
 class Fused:
     """A container whose chains are computed in one kernel each; beside its own class."""
 
-    imbrex_chains: tuple[Chain, ...]
+    imbrex_chains: tuple[Chain, ...] = ()  # of a slice of a Sequential, which has its class
     imbrex_of: Any
 
     def forward(self: Any, *given: Any, **named: Any) -> Any:
         forward = self.imbrex_of.forward
-        if self.training or torch.is_grad_enabled() or named or self.imbrex_norms_train():
+        if self.training or torch.is_grad_enabled() or named or not self.imbrex_chains:
             return forward(self, *given, **named)
-        if not all(type(value) is torch.Tensor for value in given):
+        program = self.imbrex_program()
+        if not program.serves(given):
             return forward(self, *given)
-        program, count = self.imbrex_program()
-        return program(self, *given) if len(given) == count else forward(self, *given)
+        return program.forward(self, *given)
 
-    def imbrex_norms_train(self: Any) -> bool:
-        """Is one of the norms in training mode?"""
-        return any(
-            chain.norm is not None and _child(self, chain.norm).training for chain in self.imbrex_chains
-        )
-
-    def imbrex_program(self: Any) -> tuple[Callable[..., Any], int]:
-        """The forward of the traced graph, and how many tensors it takes; made when it is first asked for."""
+    def imbrex_program(self: Any) -> _Program:
+        """The forward of the traced graph; made when it is first asked for."""
         found = self.__dict__.get("_imbrex_program")
         if found is None:
             found = self.__dict__["_imbrex_program"] = _program(self, self.imbrex_chains)
@@ -106,11 +104,26 @@ class Fused:
         return _made, (self.imbrex_of,), state
 
 
-def _child(module: Any, name: str) -> Any:
-    """`get_submodule` of a name that there is, in a fifth of its time."""
-    for part in name.split("."):
-        module = module._modules[part]
-    return module
+@dataclass(frozen=True)
+class _Program:
+    """forward: of a container and of `count` tensors.  children: those of the modules on the way to what it
+    calls, now and as they were traced.  hooks, own: of what is fused, each module's hooks and attributes.
+    """
+
+    forward: Callable[..., Any]
+    count: int
+    children: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...]
+    norms: tuple[Any, ...]
+    hooks: tuple[Mapping[int, Any], ...]
+    own: tuple[Mapping[str, Any], ...]
+
+    def serves(self, given: tuple[Any, ...]) -> bool:
+        """Would the container's own forward compute the same, and nothing else happen?"""
+        if len(given) != self.count or any(self.hooks) or any(norm.training for norm in self.norms):
+            return False
+        if any(now != then for now, then in self.children) or any("forward" in own for own in self.own):
+            return False
+        return all(type(value) is torch.Tensor for value in given)
 
 
 def _made(of: Any) -> Any:
@@ -124,32 +137,13 @@ def fused_class(of: Any) -> Any:
     return type(of.__name__, (Fused, of), {"imbrex_of": of, "__module__": of.__module__})
 
 
-class _Tracer(fx.Tracer):
-    """Sees the children of a module as they are called, not what they do."""
-
-    traced_func_name = "forward"
-
-    def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
-        return True
-
-
-def _graph(container: Any) -> Any:
-    """What its own forward does; an exception of any kind where that cannot be traced."""
-    before: Any = container.__class__
-    container.__class__ = getattr(container, "imbrex_of", before)
-    try:
-        return _Tracer().trace(container)
-    finally:
-        container.__class__ = before
-
-
 def chains(container: Any, is_layer: Callable[[Any], bool]) -> list[Chain]:
     """Chains of a container's forward that hold more than a layer; none where it cannot be traced.
 
     is_layer: may this child be one?
     """
     try:
-        graph = _graph(container)
+        graph = traced(container)
     except Exception:  # whatever a forward does with what is no tensor
         return []
     found = (_chain(node, graph, container) for node in graph.nodes if _is_call(node, container, is_layer))
@@ -262,24 +256,52 @@ def has_hooks(module: Any) -> bool:
     return any(getattr(module, name, None) for name in names)
 
 
-def _program(container: Any, wanted: Collection[Chain]) -> tuple[Callable[..., Any], int]:
-    """The container's forward with these chains fused: a function of the container and of tensors."""
-    graph = _graph(container)
+def _program(container: Any, wanted: Sequence[Chain]) -> _Program:
+    """The container's forward with these chains fused, but for those that are no longer there."""
+    graph = traced(container)
     layers = {chain.layer: chain for chain in wanted}
-    for node in list(graph.nodes):
-        if node.op == "call_module" and node.target in layers:
-            _fuse(node, layers[node.target], graph, container)
+    called = [node for node in graph.nodes if node.op == "call_module"]
+    children = _children(container, [node.target for node in called])
+    fused: list[Any] = []
+    norms: list[Any] = []
+    for first in called:
+        chain = layers.get(first.target)
+        if chain is None or not hasattr(container.get_submodule(first.target), "fused"):
+            continue
+        found, nodes = _chain(first, graph, container)
+        if found != chain:
+            continue
+        fused += [container.get_submodule(node.target) for node in nodes if node.op == "call_module"]
+        norms += [] if chain.norm is None else [container.get_submodule(chain.norm)]
+        _fuse(first, nodes, chain, graph)
     code = graph.python_code("self")
     scope = dict(code.globals)
     exec(code.src, scope)
     count = sum(node.op == "placeholder" for node in graph.nodes)
-    return scope["forward"], count
+    each = [(m._forward_hooks, m._forward_pre_hooks) for m in fused]
+    hooks = (*(of for pair in each for of in pair), *_OF_ALL)
+    own = tuple([module.__dict__ for module in fused])
+    return _Program(scope["forward"], count, children, tuple(norms), hooks, own)
 
 
-def _fuse(first: Any, wanted: Chain, graph: Any, container: Any) -> None:
+_modules: Any = import_module("torch.nn.modules.module")
+_OF_ALL: Final = (_modules._global_forward_hooks, _modules._global_forward_pre_hooks)
+"""Hooks of all modules."""
+
+
+def _children(container: Any, names: Sequence[str]) -> tuple[tuple[Any, Any], ...]:
+    """Children of the modules on the way to those of these names, and a copy of them."""
+    above = {".".join(parts[:depth]) for parts in map(_parts, names) for depth in range(len(parts))}
+    every = [container.get_submodule(name)._modules for name in sorted({"", *above})]
+    return tuple((of, dict(of)) for of in every)
+
+
+def _parts(name: str) -> list[str]:
+    return name.split(".")
+
+
+def _fuse(first: Any, nodes: Sequence[Any], wanted: Chain, graph: Any) -> None:
     """Puts one call in the place of a chain's nodes."""
-    found, nodes = _chain(first, graph, container)
-    assert found == wanted, (found, wanted)
     residual = next((other for node in nodes[1:] for other in _others(node, nodes)), None)
     with graph.inserting_before(nodes[-1]):
         layer = graph.get_attr(wanted.layer)

@@ -82,7 +82,7 @@ class Conv2d(Layer, _nn.Conv2d):
         moves = self.stride, self.padding, self.dilation
         is_served = self.imbrex_serves(input) and input.dim() == 4
         if is_served and residual is not None:
-            is_served = residual.dtype == input.dtype and self._fits(input, residual)
+            is_served = _is_alike(residual, input) and self._fits(input, residual)
         if not is_served:
             return plain(self, input, norm, residual, activation)
         scale, shift = (None, self.bias) if norm is None else fold_of(norm, self)
@@ -131,7 +131,7 @@ class Linear(Layer, _nn.Linear):
         is_served = self.imbrex_serves(input)
         if is_served and residual is not None:
             shape = (*input.shape[:-1], self.out_features)
-            is_served = tuple(residual.shape) == shape and residual.dtype == input.dtype
+            is_served = _is_alike(residual, input) and tuple(residual.shape) == shape
         if not is_served:
             return plain(self, input, norm, residual, activation)
         return call.linear(
@@ -146,6 +146,11 @@ LAYERS: Final[Mapping[Any, type[Any]]] = {
     _nn.Linear: Linear,
 }
 """Ours by torch's."""
+
+
+def _is_alike(residual: Any, input: Any) -> bool:
+    """Is what is added a tensor of the input's type, where it lies?  It may be a number."""
+    return type(residual) in EXACT and residual.dtype == input.dtype and residual.device == input.device
 
 
 def plain(layer: Any, input: Any, norm: Any, residual: Any, activation: str) -> Any:

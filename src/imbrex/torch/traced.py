@@ -1,0 +1,64 @@
+"""Traced: the graph of a module's own forward, whose children are called and not looked into.
+
+Law: a graph is all that the forward does with tensors.  One that keeps something in its module, or makes
+tensors of none that it was given, has none; and tracing leaves the module as it was.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from copy import copy
+from importlib import import_module
+from typing import Any, Final
+
+__all__ = ["traced"]
+
+fx: Any = import_module("torch.fx")
+_HELD: Final = (list, dict, set, deque)
+
+
+class _Tracer(fx.Tracer):
+    """Sees the children of a module as they are called, not what they do, and what becomes of buffers."""
+
+    traced_func_name = "forward"
+    proxy_buffer_attributes = True
+
+    def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
+        return True
+
+
+def traced(module: Any) -> Any:
+    """What its own forward does; an exception of any kind where that cannot be traced, or is not all."""
+    before: Any = module.__class__
+    state: dict[str, Any] = dict(module.__dict__)
+    held = {name: copy(state[name]) for name in state if isinstance(state[name], _HELD)}
+    module.__class__ = getattr(module, "imbrex_of", before)
+    try:
+        graph = _Tracer().trace(module)
+    finally:
+        module.__class__ = before
+        is_kept = _restored(module.__dict__, state, held)
+    if not is_kept:
+        raise TypeError("the forward keeps something in its module, or makes tensors of its own")
+    return graph
+
+
+def _restored(now: dict[str, Any], state: Mapping[str, Any], held: Mapping[str, Any]) -> bool:
+    """Gives a module the attributes that it had, and what lists and the like held; had it them before?"""
+    is_kept = now.keys() == state.keys() and all(now[name] is state[name] for name in state)
+    now.clear()
+    now.update(state)
+    for name, then in held.items():
+        value = state[name]
+        if _identities(value) != _identities(then):
+            is_kept = False
+            value.clear()
+            fill = value.extend if hasattr(value, "extend") else value.update
+            fill(then)
+    return is_kept
+
+
+def _identities(of: Any) -> list[int]:
+    """Which objects a collection holds."""
+    return [*map(id, of), *(map(id, of.values()) if hasattr(of, "values") else ())]
