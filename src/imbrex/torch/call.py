@@ -172,10 +172,14 @@ def linear(
         message = f"'input' of shape {tuple(input.shape)} does not end in the {weight.shape[1]} columns"
         raise ValueError(f"{message} of 'weight' {tuple(weight.shape)}")
     expect_fit("residual", residual, (*input.shape[:-1], weight.shape[0]))
-    rows = input.reshape(-1, input.shape[-1])
-    more = None if residual is None else residual.reshape(-1, weight.shape[0])
-    result = _multiplied(rows, weight.mT, bias, more, 1.0, activation, kernels(fallback, batches))
+    more = None if residual is None else _rows(residual)
+    result = _multiplied(_rows(input), weight.mT, bias, more, 1.0, activation, kernels(fallback, batches))
     return result.reshape(*input.shape[:-1], weight.shape[0])
+
+
+def _rows(of: Any) -> Any:
+    """A tensor of any rank as the matrix of its rows, which may be of no elements."""
+    return of.flatten(0, -2) if of.dim() > 1 else of.unsqueeze(0)
 
 
 def mm(

@@ -217,3 +217,13 @@ def test_a_call_uses_the_threads_that_torch_uses(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "gemm", watched)
     ours.mm(some(5, 8), some(8, 6))
     assert seen == [torch.get_num_threads()]
+
+
+def test_rows_without_elements() -> None:
+    """Of no features in or out, and of no rows, in any rank."""
+    for rows, given, made in ((3, 0, 5), (3, 4, 0), (0, 4, 5), (0, 0, 5)):
+        x, w = torch.randn(2, rows, given), torch.randn(made, given)
+        bias, residual = torch.randn(made), torch.randn(2, rows, made)
+        got = ours.linear(x, w, bias, residual=residual, activation="relu")
+        close(got, torch.relu(F.linear(x, w, bias) + residual))
+    close(ours.linear(torch.randn(0), torch.randn(5, 0), torch.ones(5)), torch.ones(5))
