@@ -44,6 +44,9 @@ CASES = {
     "one consumer, a step in flight": gemm(64, 64, 512, ONE, transpose_a=True),
     "pingpong": gemm(1024, 136, 136, "64,8,64,3,2,1,1,pingpong,straight,1", transpose_b=True),
     "a cluster's loads": gemm(136, 136, 200, "64,64,64,3,1,2,2,cooperative,straight,1", dtype="bf16"),
+    "a cluster's loads beside lanes'": gemm(
+        128, 64, 100, "64,8,32,16,1,1,2,cooperative,straight,2", dtype="tf32", algorithm="direct"
+    ),
     "sums through a cluster": gemm(136, 72, 712, ONE, transpose_b=True, schedule="cluster_k:4"),
     "two results": gemm(136, 200, 72, TWO, transpose_b=True, epilogue=KEPT),
     "two results, pingpong": gemm(

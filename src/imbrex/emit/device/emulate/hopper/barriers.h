@@ -61,11 +61,12 @@ inline void go_on_if_complete(shared_barrier &at) {
   }
 }
 
+// The count of bytes is below 0 where another workgroup's copy to all of its cluster came before they are announced here.
 inline void arrive_with(shared_barrier &at, uint32_t bytes) {
   if (!at.missing) wrong("arrives once too often at the barrier at byte %u, which is made for %u", at.place, at.arrivals);
   at.coming.learn(here->knows);
   at.bytes += bytes;
-  if (at.bytes >> 20) wrong("announces %lld bytes to the barrier at byte %u, which counts to 2^20", (long long)at.bytes, at.place);
+  if (at.bytes >= 1 << 20) wrong("announces %lld bytes to the barrier at byte %u, which counts to 2^20", (long long)at.bytes, at.place);
   --at.missing;
   go_on();
   go_on_if_complete(at);
