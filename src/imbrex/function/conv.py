@@ -214,9 +214,8 @@ def _result(
     first = first_out(out, problem.epilogue)
     result = _lying(memory, problem, is_empty, next(iter(laid_in.values())), first)
     results, indexed = results_of(result, problem.epilogue, out, laid_in, values[0])
-    read = laid_further(
-        more or {}, (problem.dtype, problem.result.dtype), (problem.n, problem.k), result, out
-    )
+    types, extents = (problem.dtype, problem.result.dtype), (problem.n, problem.k)
+    read = laid_further(more or {}, types, extents, results, out)
     where = call_target(options.target, options.emulate, threads, memory.target)
     if is_empty:
         memory.clear(result.array)

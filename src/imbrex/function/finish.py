@@ -72,17 +72,16 @@ def laid_further(
     given: Mapping[Array, Any],
     types: tuple[DType, DType],
     extents: tuple[int, int],
-    result: Laid,
+    results: tuple[Laid, ...],
     out: Any,
-    *,
-    is_filled: bool = False,
 ) -> tuple[Any, ...]:
     """The arrays as a kernel reads them, a residual as the result lies; copied where they lie otherwise, or
-    where they are written: by a kernel whose `out` they are, or before it when the result is filled.
+    share memory with the caller's `out`, of which results are made.
 
     types: of the operands and of the result.  extents: rows and channels of the result.
     """
-    memory = result.memory
+    result, *_ = results
+    memory, written = result.memory, () if out is None else tuple([one.array for one in results])
     found: list[Any] = []
     for name, value in given.items():
         array = laid(value, name, memory)
@@ -95,8 +94,8 @@ def laid_further(
         lying = array.array if array.shape == right[0] else array.array.reshape(right[0])
         if name == "residual" and array.order != result.order:
             lying = memory.contiguous(memory.permuted(array.as_indexed(), result.order))
-        is_written = any(value is one for one in each_out(out))
-        found.append(memory.copied(lying) if is_filled or is_written else lying)
+        is_written = any(memory.shares_memory(lying, one) for one in written)
+        found.append(memory.copied(lying) if is_written else lying)
     return tuple(found)
 
 

@@ -132,9 +132,7 @@ def _product(
     product = result(memory, shape, stored(after, element), first_out(out, after))
     written, beta = product.laid, float(options.beta)
     results, returned = results_of(written, after, out, laid_out, a)
-    read = laid_further(
-        more, (element, stored(after, element)), (shape[-2], shape[-1]), written, out, is_filled=beta != 0.0
-    )
+    read = laid_further(more, (element, stored(after, element)), (shape[-2], shape[-1]), results, out)
     if beta != 0.0:
         _place(c, written.array, memory)
     if 0 in shape or (not left.columns and after is None):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import numpy as np
-
 from imbrex.chip import gpus
 from imbrex.dtype import DType, dtype
 from imbrex.function.memory import Memory
 from imbrex.kernel import Kernel
 from imbrex.problem.operand import dense_strides
+from imbrex.run.array_check import lying
 from imbrex.run.arrays import order_of, share_memory
 from imbrex.run.device import ALIGNMENT, DeviceArray, is_on_nvidia, on_device
 
@@ -30,21 +29,6 @@ def gpu_memory(value: Any) -> Memory:
         f"arrays on a GPU should be of torch or CuPy here, got {type(value).__module__}."
         f"{type(value).__qualname__}; imbrex.compile takes whatever speaks DLPack"
     )
-
-
-class _Lying:
-    """How an array lies, for NumPy to compare; nothing reads what is there."""
-
-    def __init__(self, seen: DeviceArray) -> None:
-        size = dtype(seen.dtype).bytes
-        strides = dense_strides(seen.shape) if seen.strides is None else seen.strides
-        self.__array_interface__ = {
-            "version": 3,
-            "typestr": f"|V{size}",
-            "data": (seen.address, True),
-            "shape": tuple(seen.shape),
-            "strides": tuple(stride * size for stride in strides),
-        }
 
 
 class _OnGpu:
@@ -86,7 +70,8 @@ class _OnGpu:
         return tuple(stride * size for stride in self._seen(array).strides or ())
 
     def shares_memory(self, one: Any, other: Any) -> bool:
-        return share_memory(np.asarray(_Lying(self._seen(one))), np.asarray(_Lying(self._seen(other))))
+        seen = self._seen(one), self._seen(other)
+        return share_memory(*(lying(each, dtype(each.dtype).bytes) for each in seen))
 
     def is_writable(self, array: Any) -> bool:
         return not self._seen(array).is_read_only

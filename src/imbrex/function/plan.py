@@ -18,6 +18,7 @@ import numpy as np
 
 from imbrex.database.news import verdicts
 from imbrex.kernel import CPU, Kernel
+from imbrex.problem.operand import reach
 from imbrex.run.arrays import dense_order
 from imbrex.run.cpu import CpuKernel, short_way
 from imbrex.run.stream import current_stream
@@ -57,10 +58,13 @@ class _OnHost:
 
 @dataclass(frozen=True, slots=True)
 class _OnGpu:
-    """places: of the kernel's arrays among the call's, results last.  empty, count: as of `_OnHost`."""
+    """places: of the kernel's arrays among the call's, results last.  reaches: bytes of each of the call's
+    arrays, gaps and all.  empty, count: as of `_OnHost`.
+    """
 
     loaded: CudaKernel
     positions: tuple[int, ...]
+    reaches: tuple[int, ...]
     device: int
     empty: Callable[[], tuple[Any, ...]]
     count: int
@@ -74,9 +78,21 @@ class _OnGpu:
             return None
         if arrays[-1] is None:
             arrays = (*arrays[:-1], *self.empty())
+        elif self._may_overlap(arrays):
+            return None
         addresses = tuple([arrays[place].data_ptr() for place in self.positions])
         is_done = self.loaded.at(addresses, self.device, self.stream_of(self.device))
         return _returned(arrays, self.count) if is_done else None
+
+    def _may_overlap(self, arrays: tuple[Any, ...]) -> bool:
+        """Does a result reach into what another array reaches over?"""
+        spans = [(at := x.data_ptr(), at + bytes) for x, bytes in zip(arrays, self.reaches, strict=True)]
+        first_result = len(spans) - self.count
+        return any(
+            one[0] < other[1] and other[0] < one[1]
+            for place, one in enumerate(spans[first_result:], first_result)
+            for other in spans[:place]
+        )
 
 
 Plan: TypeAlias = _OnHost | _OnGpu
@@ -225,12 +241,18 @@ def _gpu_plan(
     return _OnGpu(
         cast("CudaKernel", kernel.loaded),
         places,
+        tuple([_reach(tensor) for tensor in given]),
         first.get_device(),
         lambda: tuple([torch.empty_strided(shape, strides, **of) for shape, strides, of in made]),
         len(results),
         current_stream(torch),
         torch.cuda.current_device if torch.cuda.device_count() > 1 else None,
     )
+
+
+def _reach(tensor: Any) -> int:
+    """Bytes from the first element to the last."""
+    return reach(tuple(tensor.shape), tuple(tensor.stride())) * tensor.element_size()
 
 
 def _are_in_place(given: tuple[Any, ...], places: tuple[int, ...], used: Sequence[Any]) -> bool:

@@ -7,12 +7,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from imbrex.problem.operand import dense_strides
 from imbrex.run import arrays as of_host
-from imbrex.run.arrays import Array, as_array, check, same_kind, strided_view
+from imbrex.run.arrays import Array, as_array, check, same_kind, share_memory, strided_view
 from imbrex.run.cpu import Parameter
 from imbrex.run.device import DeviceArray, check_device_array, new_array, on_device
 
-__all__ = ["AnyArray", "accepted", "check_arrays", "new_result", "put_back"]
+__all__ = ["AnyArray", "accepted", "check_arrays", "lying", "new_result", "put_back"]
 
 AnyArray: TypeAlias = Array | DeviceArray
 
@@ -30,7 +31,9 @@ def new_result(parameter: Parameter, like: Any) -> Any:
 
 
 def check_arrays(symbol: str, parameters: Sequence[Parameter], arrays: Sequence[AnyArray]) -> None:
-    """TypeError and ValueError for arrays that the kernel `symbol` of these parameters does not take."""
+    """TypeError and ValueError for arrays that the kernel `symbol` of these parameters does not take, or a
+    result on a GPU that shares memory with another one of them.
+    """
     if len(arrays) != len(parameters):
         raise TypeError(f"'{symbol}' takes {len(parameters)} arrays, got {len(arrays)}")
     for array, p in zip(arrays, parameters, strict=True):
@@ -40,6 +43,31 @@ def check_arrays(symbol: str, parameters: Sequence[Parameter], arrays: Sequence[
             )
         else:
             check(array, p.name, dtype=p.dtype, shape=p.shape, strides=p.strides, written=p.is_written)
+    pairs = zip(arrays, parameters, strict=True)
+    on_gpu = [(lying(a, p.dtype.itemsize), p) for a, p in pairs if isinstance(a, DeviceArray)]
+    for out, p in on_gpu:
+        for other, q in on_gpu:
+            if p.is_written and p is not q and share_memory(out, other):
+                raise ValueError(f"the output '{p.name}' shares memory with '{q.name}'")
+
+
+def lying(seen: DeviceArray, element_bytes: int) -> Array:
+    """How an array on a GPU lies, for NumPy to compare; nothing reads what is there."""
+    return np.asarray(_Lying(seen, element_bytes))
+
+
+class _Lying:
+    """Speaks NumPy's protocol of arrays."""
+
+    def __init__(self, seen: DeviceArray, size: int) -> None:
+        strides = dense_strides(seen.shape) if seen.strides is None else seen.strides
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": f"|V{size}",
+            "data": (seen.address, True),
+            "shape": tuple(seen.shape),
+            "strides": tuple(stride * size for stride in strides),
+        }
 
 
 def put_back(memory: Array, array: Array, parameter: Parameter) -> None:

@@ -229,6 +229,35 @@ def test_a_pre_activation_lies_as_a_convolutions_result_does() -> None:
             assert before.strides == result.strides == want.strides
 
 
+@pytest.mark.parametrize("beta", [0, 1])
+@pytest.mark.parametrize("name", ["residual", "bias", "row_scale"])
+def test_what_lies_in_out_is_copied_first(name: str, beta: int) -> None:
+    """The result itself, a view of it, and what overlaps it; none of it changes what is computed."""
+    for first in (0, 2):
+        whole = integers(8, 4)
+        out, c = whole[:6], integers(6, 4)
+        where = {"residual": whole[first:][:6], "bias": whole[first], "row_scale": whole[first:, 1][:6]}
+        read = where[name].copy()
+        sums = A @ B + beta * c
+        want = sums * read[:, None] if name == "row_scale" else sums + read
+        given = {"scales": {name: where[name]}} if name == "row_scale" else {name: where[name]}
+        assert gemm(A, B, c, beta=beta, out=out, **given) is out
+        np.testing.assert_array_equal(out, want)
+
+
+def test_a_residual_may_lie_in_both_results() -> None:
+    for place in (0, 1):
+        out = integers(6, 4), integers(6, 4)
+        want = A @ B + out[place]
+        gemm(A, B, residual=out[place][:], epilogue="relu(pre_activation(x + residual))", out=out)
+        np.testing.assert_array_equal(out[1], want)
+        np.testing.assert_array_equal(out[0], np.maximum(want, 0))
+    x, w = integers(2, 3, 6, 5), integers(3, 3, 3, 3)
+    both = integers(3, 3, 6, 5)
+    want = conv2d(x, w, padding=1) + both[1:]
+    np.testing.assert_array_equal(conv2d(x, w, padding=1, residual=both[1:], out=both[:2]), want)
+
+
 @pytest.mark.parametrize(
     ("epilogue", "out", "message"),
     [

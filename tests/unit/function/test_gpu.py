@@ -395,3 +395,25 @@ def test_arrays_of_others_have_no_results_of_their_kind(cuda: ComputingCuda) -> 
     other = SimpleNamespace(__cuda_array_interface__={})
     with pytest.raises(TypeError, match="arrays on a GPU should be of torch or CuPy here"):
         imbrex.gemm(other, other)
+
+
+def test_overlap_is_seen_in_every_call(cuda: ComputingCuda) -> None:
+    """By plans and by kernels: what shares memory with the result is refused, or copied first."""
+    whole = aligned(integers(8, 3, 8))
+    a, b, c = (whole[:, i] for i in range(3))  # their rows lie in turn
+    other, square = integers(8, 8), aligned(integers(8, 8))
+    apart = on_gpu(np.zeros((8, 8), np.float32))
+    for _ in range(2):
+        np.testing.assert_array_equal(imbrex.gemm(Tensor(a), Tensor(b), out=Tensor(c)).array, a @ b)
+        imbrex.gemm(on_gpu(other), Tensor(square), out=apart)
+        imbrex.gemm(on_gpu(other), on_gpu(other), residual=on_gpu(other), out=apart)
+    launched = cuda.names.count("cuLaunchKernelEx")
+    with pytest.raises(ValueError, match="'out' shares memory with 'b'"):
+        imbrex.gemm(on_gpu(other), Tensor(square), out=Tensor(square[:]))
+    assert cuda.names.count("cuLaunchKernelEx") == launched
+    want = other @ other + square
+    imbrex.gemm(on_gpu(other), on_gpu(other), residual=Tensor(square), out=Tensor(square[:]))
+    np.testing.assert_array_equal(square, want)
+    kernel = batches.compile(next(iter(cuda.problems.values())), Target("sm_90a", "sm_90a"))
+    with pytest.raises(ValueError, match="the output 'c' shares memory with 'a'"):
+        kernel(Tensor(a), Tensor(b), Tensor(a))

@@ -41,6 +41,9 @@ class Tensor:
     def stride(self) -> tuple[int, ...]:
         return tuple(s // self.array.itemsize for s in self.array.strides)
 
+    def element_size(self) -> int:
+        return self.array.itemsize
+
     @property
     def ndim(self) -> int:
         return self.array.ndim
