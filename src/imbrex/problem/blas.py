@@ -97,6 +97,8 @@ def _types(flags: Flags, tool: Tool) -> tuple[DType, DType]:
         raise flags.line.error(message, flags.values.get("b_type"))
     a = _blocked(flags, a)
     stored = flags.get("d_type", a.output, read)
+    if stored.pack > 1:
+        raise flags.line.error(f"no result is stored as {stored}", flags.values["d_type"])
     if flags.get("beta", 0.0, read_number) and (c := flags.get("c_type", stored, read)) != stored:
         message = f"c is read and written where it lies, so c_type must be d_type, {stored}, got {c}"
         raise flags.line.error(message, flags.values.get("c_type"))

@@ -187,7 +187,7 @@ def parse(text: str) -> Epilogue:
         if len(tree.args) != 1 or tree.keywords:
             raise _at(text, tree, f"a type goes around one expression, as in {tree.func.id}(relu(x))")
         result, tree = DTYPES[tree.func.id], tree.args[0]
-        if result.is_microscaled or result == E8M0:
+        if result.is_microscaled or result.pack > 1 or result == E8M0:
             raise _at(
                 text, tree, f"no result is stored as {result.name}", "f32, f16 and bf16 are, and others"
             )

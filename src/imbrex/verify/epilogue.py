@@ -75,11 +75,13 @@ class Finished:
     @property
     def want(self) -> Array:
         x = self.values["x"]
-        return self.arrays.value(self.epilogue.expression, self.values) + self.arrays.module.zeros_like(x)
+        with np.errstate(all="ignore"):  # x / 0 is what the expression says it is
+            return self.arrays.value(self.epilogue.expression, self.values) + self.arrays.module.zeros_like(x)
 
     def error(self, of_x: Array, unit: float) -> Array:
         """How far off the value may be where x is off by `of_x`, in arithmetic of unit roundoff `unit`."""
-        return self._error(self.epilogue.expression, of_x, unit)
+        with np.errstate(all="ignore"):
+            return self._error(self.epilogue.expression, of_x, unit)
 
     def _error(self, expression: Expression, of_x: Array, unit: float) -> Array:
         match expression:

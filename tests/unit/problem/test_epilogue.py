@@ -144,6 +144,8 @@ def test_a_pre_activation_is_stored_and_otherwise_its_argument() -> None:
         ("rely(x)", "no function 'rely'", "rely(x)"),
         ("relu(y)", "no 'y'", "y"),
         ("relu(x, 2)", "'relu' takes 1 argument, got 2", "relu(x, 2)"),
+        ("f4e2m1fn(x)", "no result is stored as f4e2m1fn", "x"),
+        ("f6e3m2fn(relu(x))", "no result is stored as f6e3m2fn", "relu(x)"),
         ("x ** 2", "has + - * /", "x ** 2"),
         ("relu(f16(x))", "goes around the whole expression", "f16(x)"),
         ("x if x else 1", "has + - * /", "x if x else 1"),

@@ -403,6 +403,7 @@ BAD = [
         "c is read and written where it lies, so c_type must be d_type, f32, got f16",
         "^" * 5,
     ),
+    ("hipblaslt-bench --d_type f4_r", "f:1:26", "no result is stored as f4e2m1fn", "^" * 4),
     (
         "hipblaslt-bench --a_type f8_r --b_type bf8_r",
         "f:1:40",

@@ -36,6 +36,17 @@ def computed(problem: Gemm, arrays: dict[str, npt.NDArray[Any]]) -> npt.NDArray[
     return result.astype(problem.element("c").numpy)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("text", ["x / 0", "bias / (x - x)", "1e38 * x * 1e38 - residual / 0", "tanh(x / 0)"])
+def test_what_is_infinite_or_nan_is_no_warning(text: str) -> None:
+    problem = Gemm(9, 17, 33, epilogue=text)
+    operands = random_operands(problem, 3, "float")
+    truth = reference(problem, operands.arrays)
+    with np.errstate(all="ignore"):
+        got = computed(problem, operands.arrays)
+    assert compare(problem, got, truth, data="random").is_right
+
+
 @pytest.mark.parametrize("text", EPILOGUES)
 @pytest.mark.parametrize("dtype", ["f32", "f16"])
 def test_arithmetic_in_f32_is_within_its_bound_and_little_more_is_not(text: str, dtype: str) -> None:
