@@ -272,4 +272,5 @@ def _json(product: Product) -> dict[str, Any]:
         "schedule": None if product.launched is None else product.launched.schedule,
         "workgroups": None if product.launched is None else product.launched.workgroups,
         "derived": product.derived,
+        "defines": product.defines,
     }

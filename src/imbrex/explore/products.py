@@ -19,11 +19,13 @@ from imbrex.config.configured import outlined
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.cost import ceiling_share
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning
+from imbrex.config.defines import defines
+from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.tiles import DATA_PARALLEL
 from imbrex.config.tuning import Tuning
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.xdlops.cost import bounds_of, prediction_of, step_trip
-from imbrex.config.xdlops.plan import XdlopsPlan
+from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
 from imbrex.config.xdlops.residency import resident_groups, waves_of_simd
 from imbrex.diagnostic import Diagnostic
 from imbrex.index import query
@@ -100,6 +102,14 @@ class Product:
     def sizes(self) -> str:
         c = self.context
         return f"{f'{c.g} of ' if c.g > 1 else ''}{c.m} x {c.n} x {c.k} (m x n x k)"
+
+    @property
+    def defines(self) -> dict[str, int]:
+        """The tuning's numbers by the names of MIOpen's dialect; of waves and lanes, which have them."""
+        if not isinstance(self.tuning, XdlopsTuning | GeneralTuning):
+            return {}
+        assert isinstance(self.machine, GpuMachine), self.machine
+        return defines(self.tuning.plan(self.context, self.machine))
 
     @property
     def derived(self) -> dict[str, str]:

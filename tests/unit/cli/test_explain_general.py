@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import pytest
+
 from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning
 from imbrex.pipeline import Request, lower
@@ -37,3 +39,15 @@ def test_a_given_tuning_is_kept(imbrex: Imbrex) -> None:
     said = imbrex("explain", "schedule", LONG, "--target", "sm_90a", "--tuning", given, "--format", "json")
     (told,) = json.loads(said.out)
     assert {offer["tuning"] for offer in told["offers"]} == {given}
+
+
+@pytest.mark.parametrize(("target", "size"), [("gfx942", "16,16,8"), ("cpu", "")])
+def test_json_has_the_names_of_miopens_dialect(imbrex: Imbrex, target: str, size: str) -> None:
+    tuning = (f"--tuning=v1:xdlops:{size},16,16,8",) if size else ()
+    said = imbrex("explain", "gemm -t f16 -m 64 -n 64 -k 64", "--target", target, *tuning, "--format", "json")
+    (product,) = json.loads(said.out)[0]["products"]
+    defines = product["defines"]
+    assert bool(defines) == (target == "gfx942")
+    if defines:
+        assert defines["CK_PARAM_TUNABLE_GEMM_M_PER_BLOCK"] == defines["CK_PARAM_GEMM_M_PER_WAVE"] == 16
+        assert defines["CK_PARAM_DEPENDENT_GRID_SIZE"] == product["workgroups"] == 16

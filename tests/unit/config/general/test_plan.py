@@ -7,6 +7,7 @@ from imbrex.config.access import context_of
 from imbrex.config.block_plan import entries
 from imbrex.config.choose import choose
 from imbrex.config.context import Access, GemmContext
+from imbrex.config.defines import defines
 from imbrex.config.general.plan import LEVEL1_CLUSTERS, GeneralTuning
 from imbrex.config.general.space import GENERAL_LIST
 from imbrex.dtype import F16, F32
@@ -68,6 +69,32 @@ def test_the_seeds_example(seed: GemmContext) -> None:
 
 def test_the_seeds_example_is_chosen(seed: GemmContext) -> None:
     assert choose(seed, target("gfx942"), "general") == GeneralTuning(256, 128, 128, 8, 4, 4)
+
+
+def test_the_seeds_definitions(seed: GemmContext) -> None:
+    tunable = "CK_PARAM_TUNABLE_"
+    assert defines(GeneralTuning(256, 128, 128, 8, 4, 4).plan(seed)) == {
+        f"{tunable}BLOCK_SIZE": 256,
+        f"{tunable}GEMM_M_PER_BLOCK": 128,
+        f"{tunable}GEMM_N_PER_BLOCK": 128,
+        f"{tunable}GEMM_K_PER_BLOCK": 8,
+        f"{tunable}GEMM_M_PER_THREAD_SUB_C": 4,
+        f"{tunable}GEMM_N_PER_THREAD_SUB_C": 4,
+        f"{tunable}GEMM_M_LEVEL0_CLUSTER": 4,
+        f"{tunable}GEMM_N_LEVEL0_CLUSTER": 4,
+        f"{tunable}GEMM_M_LEVEL1_CLUSTER": 4,
+        f"{tunable}GEMM_N_LEVEL1_CLUSTER": 4,
+        f"{tunable}GEMM_C_THREAD_COPY_DST_DATA_PER_WRITE_GEMM_N1": 4,
+        f"{tunable}GEMM_A_BLOCK_COPY_CLUSTER_LENGTHS_GEMM_K": 2,
+        f"{tunable}GEMM_A_BLOCK_COPY_CLUSTER_LENGTHS_GEMM_M": 128,
+        f"{tunable}GEMM_A_BLOCK_COPY_SRC_DATA_PER_READ_GEMM_K": 4,
+        f"{tunable}GEMM_A_BLOCK_COPY_DST_DATA_PER_WRITE_GEMM_M": 1,
+        f"{tunable}GEMM_B_BLOCK_COPY_CLUSTER_LENGTHS_GEMM_K": 2,
+        f"{tunable}GEMM_B_BLOCK_COPY_CLUSTER_LENGTHS_GEMM_N": 128,
+        f"{tunable}GEMM_B_BLOCK_COPY_SRC_DATA_PER_READ_GEMM_N": 1,
+        f"{tunable}GEMM_B_BLOCK_COPY_DST_DATA_PER_WRITE_GEMM_N": 1,
+        "CK_PARAM_DEPENDENT_GRID_SIZE": 900,
+    }
 
 
 def test_clusters_of_the_2020_list_are_those_of_the_pipeline() -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from imbrex.chip import GPU_MACHINES, GpuMachine
 from imbrex.config.context import Access, GemmContext
+from imbrex.config.defines import defines
+from imbrex.config.legal import check
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.banks import LdsTile, traffic_of
 from imbrex.config.xdlops.banks import _candidates as candidates
@@ -127,6 +129,23 @@ def test_a_swapped_tuning_stores_along_n() -> None:
         for t in (straight, dataclasses.replace(swapped, interleave=1), swapped)
     ]
     assert widths == [1, 4, 8]
+
+
+def test_attributes_and_definitions_agree() -> None:
+    context = GemmContext(256, 256, 64, F32, a=ALONG_K, b=ALONG_D)
+    for tuning in list(wave_space(context, gpu("gfx942")))[::5]:
+        plan = tuning.plan(context)
+        if check(tuning, context, gpu("gfx942")):
+            continue
+        named, block = defines(plan), plan.block
+        assert named["CK_PARAM_TUNABLE_BLOCK_SIZE"] == block.block_size
+        assert named["CK_PARAM_GEMM_M_PER_WAVE"] == block.multiply.m_per_wave
+        assert named["CK_PARAM_GEMM_N_PER_WAVE"] == block.multiply.n_per_wave
+        assert (
+            named["CK_PARAM_TUNABLE_GEMM_B_BLOCK_COPY_CLUSTER_LENGTHS_GEMM_K"],
+            named["CK_PARAM_TUNABLE_GEMM_B_BLOCK_COPY_CLUSTER_LENGTHS_GEMM_N"],
+        ) == block.b.copy_cluster_lengths
+        assert named["CK_PARAM_DEPENDENT_GRID_SIZE"] == plan.grid_size
 
 
 LAYOUTS = {
