@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from typing import Any, Final
 
@@ -133,8 +133,13 @@ def _made(of: Any) -> Any:
 
 @cache
 def fused_class(of: Any) -> Any:
-    """A class of modules, with chains."""
-    return type(of.__name__, (Fused, of), {"imbrex_of": of, "__module__": of.__module__})
+    """A class of modules, with chains; its forward takes what that of the class does, also for who asks."""
+
+    @wraps(of.forward)
+    def forward(self: Any, *given: Any, **named: Any) -> Any:
+        return Fused.forward(self, *given, **named)
+
+    return type(of.__name__, (Fused, of), {"imbrex_of": of, "forward": forward, "__module__": of.__module__})
 
 
 def chains(container: Any, is_layer: Callable[[Any], bool]) -> list[Chain]:

@@ -47,8 +47,8 @@ class Trial:
                 return lambda: layer(x), lambda: plain(layer, x, None, None, "")
             dy = torch.randn_like(plain(layer, x, None, None, ""))
             return (
-                lambda: torch.autograd.grad(layer(x), needed, dy),
-                lambda: torch.autograd.grad(plain(layer, x, None, None, ""), needed, dy),
+                _recorded(lambda: torch.autograd.grad(layer(x), needed, dy)),
+                _recorded(lambda: torch.autograd.grad(plain(layer, x, None, None, ""), needed, dy)),
             )
         if chain == Chain(chain.layer):
             return _quiet(lambda: layer(x)), _quiet(lambda: plain(layer, x, None, None, ""))
@@ -105,6 +105,16 @@ def _quiet(call: Callable[[], Any]) -> Callable[[], Any]:
             return call()
 
     return without_gradients
+
+
+def _recorded(call: Callable[[], Any]) -> Callable[[], Any]:
+    """With gradients, also where the caller of all has them switched off."""
+
+    def with_gradients() -> Any:
+        with torch.enable_grad():
+            return call()
+
+    return with_gradients
 
 
 def _random(like: Met, needs_grad: bool) -> Any:

@@ -4,6 +4,7 @@ than compute stays its own.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -207,3 +208,21 @@ def test_a_number_may_be_added() -> None:
         ours.replace(model, x, jobs=1, measure=False, fallback=False)
         assert isinstance(model, Fused)
         torch.testing.assert_close(model(x), want, rtol=1e-4, atol=1e-5)
+
+
+def test_a_model_in_training_mode_is_swapped_where_gradients_are_switched_off() -> None:
+    model, x = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU()).train(), images()
+    with torch.no_grad():
+        report = ours.replace(model, x, jobs=1, measure=False, fallback=False)
+    assert len(report.swapped) == 1
+    want = torch.relu(torch.nn.functional.conv2d(x, model[0].weight, model[0].bias))
+    torch.testing.assert_close(model(x), want, rtol=1e-4, atol=1e-5)
+
+
+def test_a_tracer_sees_a_fused_container_as_it_was() -> None:
+    plain = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU())
+    model, x = sequential(), images()
+    assert inspect.signature(model.forward) == inspect.signature(plain.forward)
+    with torch.no_grad():
+        got = torch.fx.symbolic_trace(model)(x)
+        torch.testing.assert_close(got, by_layers(model), rtol=1e-4, atol=1e-5)
