@@ -282,6 +282,11 @@ def test_what_a_call_refuses(what: str, error: type[Exception], message: str) ->
         bad(what)()
 
 
+def test_an_algorithm_is_a_name() -> None:
+    with pytest.raises(TypeError, match="'algorithm' should be a name, got int"):
+        compile("gemm -m 4 -n 4 -k 4", algorithm=3)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

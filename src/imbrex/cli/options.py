@@ -36,9 +36,10 @@ def _named(is_of_product: bool, *machines: Needs) -> str:
 
 ALGORITHMS_HELP = (
     "How the problem becomes matrix products; the model chooses by default.  Of a convolution: "
-    f"{_named(False, 'any')}; on GPUs also {_named(False, 'GPU', 'matrix instructions')}; "
-    f"on sm_90a also {_named(False, 'warpgroups')}.  Of a product: {_named(True, 'any')}; on sm_90a also "
-    f"{_named(True, 'warpgroups')}; on AMD's GPUs also {_named(True, 'waves')}."
+    f"{_named(False, 'any')}; on CPUs also {_named(False, 'CPU')}; on GPUs also "
+    f"{_named(False, 'GPU', 'matrix instructions')}; on sm_90a also {_named(False, 'warpgroups')}.  Of a "
+    f"product: {_named(True, 'any')}; on sm_90a also {_named(True, 'warpgroups')}; on AMD's GPUs also "
+    f"{_named(True, 'waves')}."
 )
 SCHEDULES_HELP = (
     "How N workgroups share output tiles: data_parallel (default, one a tile), split_k, stream_k, two_tile, "
@@ -99,7 +100,7 @@ class Choices:
         one, *others = self.targets
         if others:
             message = f"--target takes one name here, got '{self.target_names}'"
-            raise Diagnostic(message, hint="'build' takes several")
+            raise Diagnostic(message, hint="'build' takes several, but for --library")
         return one
 
     def problems(self, given: Sequence[str], skipped: Skipped | None = None) -> list[ProblemEntry]:
@@ -129,7 +130,7 @@ class Choices:
         """What is said, with the algorithm of the option, or of the problem's line, unless it is of another
         direction only: so it serves a line of three directions.
         """
-        wanted = self.said.algorithm or (None if self.said.config else entry.algorithm)
+        wanted = entry.algorithm if self.said.algorithm is self.said.config is None else self.said.algorithm
         direction = getattr(entry.problem, "direction", None)
         row = row_of(wanted)
         is_elsewhere = row is not None and row.of != ("product",) and direction not in row.of

@@ -59,7 +59,10 @@ def read_problems(
     follow.  skipped: takes the lines that cannot be read.
     """
     found = [entry for source in sources for entry in _read(source, skipped or Skipped())]
-    return [replace(entry, problem=_laid_out(entry.problem, layout)) for entry in found] if layout else found
+    if layout is None:
+        return found
+    following(layout)  # refused where there is none, also of products, which have no images
+    return [replace(entry, problem=_laid_out(entry.problem, layout)) for entry in found]
 
 
 def problems_of(

@@ -45,7 +45,9 @@ def constraints(
     schedule: TileSchedule | str | None,
     config: Configuration | str | None,
 ) -> Constraints:
-    """Values or texts as texts."""
+    """Values or texts as texts; TypeError for an algorithm that is no name."""
+    if not isinstance(algorithm, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"'algorithm' should be a name, got {type(algorithm).__name__}")
     return Constraints(
         _text(tuning),
         algorithm,

@@ -73,6 +73,13 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "no threads": (("run", CONV, "--threads", "0"), "'threads' should be positive"),
     "an unknown layout": (("run", CONV, "--layout", "NCXX"), "input layout 'NCXX' has no dimension 'X'"),
+    "an unknown layout of a product": (("run", GEMM, "--layout", "XX"), "input layout 'XX' has no dimension"),
+    "no layout's name": (("explain", CONV, "--layout", ""), "input layout '' needs each of"),
+    "no algorithm's name": (("explain", CONV, "--algorithm", ""), "unknown algorithm ''"),
+    "two targets of a library": (
+        ("build", GEMM, "--library", "a", "--target", "cpu,gfx942"),
+        "'build' takes several, but for --library",
+    ),
     "an unknown algorithm": (
         ("run", CONV.replace("-F 1", "-F 2"), "--algorithm", "v2"),
         "unknown algorithm 'v2'",
