@@ -108,7 +108,7 @@ def _quiet(call: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def _recorded(call: Callable[[], Any]) -> Callable[[], Any]:
-    """With gradients, also where the caller of all has them switched off."""
+    """The call while gradients are recorded, also where the caller of all has them switched off."""
 
     def with_gradients() -> Any:
         with torch.enable_grad():
