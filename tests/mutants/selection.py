@@ -44,7 +44,7 @@ HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "src/imbrex/emit/device/common": (*CPU, *LANES, *HOPPER),
     "src/imbrex/emit/device/cpu": CPU,
     "src/imbrex/emit/device/gpu": ("tests/unit/emit/gpu", *CDNA, *LANES),
-    "src/imbrex/emit/device/hip": ("tests/unit/emit/hip", *CDNA),
+    "src/imbrex/emit/device/hip": ("tests/unit/emit/hip", "tests/unit/emit/gpu", *CDNA),
     "src/imbrex/emit/device/cuda": (*HOPPER, "tests/unit/emit/cuda"),
     "src/imbrex/emit/device/cuda/ptx": ("tests/unit/emit/cuda/test_ptx.py", "tests/unit/emit/cuda"),
     "src/imbrex/emit/device/emulate": LANES,
