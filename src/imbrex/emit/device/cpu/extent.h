@@ -23,7 +23,7 @@ template <int MR, int Least = 1> struct open_rows {
   int count, rows, tall; // panels; the rows of the first `tall` of them
   explicit open_rows(int size) : count((size + MR - 1) / MR), rows((size + count - 1) / count), tall(size - count * (rows - 1)) {}
 
-  template <class Body> void each(Body body) const {
+  template <class Body> void each(const Body &body) const {
     for (int i = 0; i < count; ++i)
       with<MR>(i < tall ? rows : rows - 1, i < tall ? i * rows : i * (rows - 1) + tall, body);
   }

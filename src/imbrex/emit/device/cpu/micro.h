@@ -52,13 +52,6 @@ template <class V> IMBREX_INLINE void pin(V &x) {
 #define IMBREX_PIN(x) asm volatile("" : "+m"(x) : : "memory")
 #endif
 
-// AArch64 hands a larger struct over as a pointer, behind which all of it would be read again after each pin.
-#if defined(__aarch64__)
-#define IMBREX_OWN auto
-#else
-#define IMBREX_OWN auto &
-#endif
-
 template <class U, int MR, int NV, class A, class... Count>
 IMBREX_INLINE void rank_one(vec<sum_of_unit<U>> (&acc)[MR][NV], const A &a, int u,
                             const typename unit<U>::words (&row)[NV], Count... count) {
@@ -74,10 +67,11 @@ IMBREX_INLINE void rank_one(vec<sum_of_unit<U>> (&acc)[MR][NV], const A &a, int 
 
 // The same of a unit whose sums are 2 x 2: a vector of them is a part of two rows, which are parted when all is summed.
 template <class U, int MR, int NV, class A, class B, class Sink>
-static __attribute__((noinline)) void pair_kernel(int64_t k_count, A source, B panel, Sink sink) {
+static __attribute__((noinline)) void pair_kernel(int64_t k_count, const A &source, const B &panel, const Sink &put) {
   typedef sum_of_unit<U> T;
   auto a = cursor<MR>(source);
   B b = panel;
+  const Sink sink = put;
   constexpr int chunk = decltype(a)::chunk, together = unit<U>::together, pairs = (MR + 1) / 2;
   vec<T> acc[pairs][2 * NV] = {};
   typename unit<U>::words row[2 * NV];
@@ -114,10 +108,11 @@ static __attribute__((noinline)) void pair_kernel(int64_t k_count, A source, B p
 template <class A> constexpr int cut_word = 0;
 
 template <class U, int MR, int NV, class A, class B, class Sink>
-static __attribute__((noinline)) void micro_kernel(int64_t k_count, A source, B panel, Sink sink) {
+static __attribute__((noinline)) void micro_kernel(int64_t k_count, const A &source, const B &panel, const Sink &put) {
   typedef sum_of_unit<U> T;
   auto a = cursor<MR>(source);
-  IMBREX_OWN b = panel;
+  B b = panel;
+  const Sink sink = put;
   constexpr int chunk = decltype(a)::chunk, together = unit<U>::together;
   vec<T> acc[MR][NV];
   typename unit<U>::words row[NV];
@@ -158,7 +153,7 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, A source, B 
 
 // A register tile, by the loop of its unit.
 template <class U, int MR, int NV, class A, class B, class Sink>
-IMBREX_INLINE void register_tile(int64_t k_count, A source, B b, Sink sink) {
+IMBREX_INLINE void register_tile(int64_t k_count, const A &source, const B &b, const Sink &sink) {
   if constexpr (has_tiles<U>)
     tile_loop<U, MR, NV>::run(k_count, source, b, sink);
   else if constexpr (unit<U>::rows == 2)
@@ -233,7 +228,7 @@ enum class a_layout { k_major, k_blocked, rows };
 
 // Packed panels of a step; where A's elements are 128 too large, with what that makes of the sums.
 template <class U, int MR, int NV, class A, class B, class Sink>
-IMBREX_INLINE void started_kernel(int64_t k_count, A source, B rows, Sink sink) {
+IMBREX_INLINE void started_kernel(int64_t k_count, const A &source, const B &rows, const Sink &sink) {
   if constexpr (unit<U>::is_shifted) {
     int32_t start[NV * width<int32_t>];
     start_sums<U, NV>(k_count, rows, start);

@@ -17,7 +17,7 @@ template <class U, int NV, int K, bool SumsColumns = true> struct open_columns {
         last_lanes((count - columns) % W ? (mask_t(1) << (count - columns) % W) - 1 : all_lanes<T>) {}
 
   // body(extent<V>) for the panel of V < NV vectors, where there is one.
-  template <class Body> void with_tail(Body body) const { with<NV - 1>(body); }
+  template <class Body> void with_tail(const Body &body) const { with<NV - 1>(body); }
 
 private:
   template <int V, class Body> void with(Body &body) const {
@@ -43,7 +43,7 @@ struct open_product : product<U, MR, NV, M, N, K, SumsColumns> {
       if (n.columns > 0) {
         const E *x = b.columns(n.count - n.columns, n.columns);
         fixed::each_panel(m_begin, m_end, [&](auto rows, int row) {
-          a.template visit<rows.value>(row, [&](auto source) { last_columns<rows.value>(row, n, source, x, c, k_count); });
+          a.template visit<rows.value>(row, [&](const auto &source) { last_columns<rows.value>(row, n, source, x, c, k_count); });
         });
         c.template end_column<1>(n.count - n.columns);
       }
@@ -55,12 +55,12 @@ struct open_product : product<U, MR, NV, M, N, K, SumsColumns> {
     const E *x = n.columns > 0 ? b.columns(n.count - n.columns, n.columns) : nullptr;
     fixed::each_panel(m_begin, m_end, [&](auto rows, int row) {
       constexpr int R = rows.value;
-      a.template visit<R>(row, [&](auto source) {
+      a.template visit<R>(row, [&](const auto &source) {
         for (int j = 0; j < n.whole; ++j)
-          b.template visit<NV>(j, [&](auto panel) { one<R, NV>(row, j, n, source, panel, c, k_count); });
+          b.template visit<NV>(j, [&](const auto &panel) { one<R, NV>(row, j, n, source, panel, c, k_count); });
         n.with_tail([&](auto some) {
           constexpr int V = some.value;
-          b.template visit<V>(n.whole, [&](auto panel) { one<R, V>(row, n.whole, n, source, panel, c, k_count); });
+          b.template visit<V>(n.whole, [&](const auto &panel) { one<R, V>(row, n.whole, n, source, panel, c, k_count); });
         });
         if constexpr (SumsColumns)
           if (n.columns > 0) last_columns<R>(row, n, source, x, c, k_count);
@@ -71,22 +71,22 @@ struct open_product : product<U, MR, NV, M, N, K, SumsColumns> {
 private:
   template <int V, class Rows, class A, class B, class C>
   static void against_all(int m_begin, Rows m_end, int j, const open &n, A &a, B &b, C &c, int64_t k_count) {
-    b.template visit<V, fixed::m_panels == 1>(j, [&](auto panel) {
+    b.template visit<V, fixed::m_panels == 1>(j, [&](const auto &panel) {
       fixed::each_panel(m_begin, m_end, [&](auto rows, int row) {
-        a.template visit<rows.value>(row, [&](auto source) { one<rows.value, V>(row, j, n, source, panel, c, k_count); });
+        a.template visit<rows.value>(row, [&](const auto &source) { one<rows.value, V>(row, j, n, source, panel, c, k_count); });
       });
     });
     c.template end_column<V>(j * fixed::L);
   }
 
   template <int R, int V, class A, class B, class C>
-  static void one(int row, int j, const open &n, A source, B panel, C &c, int64_t k_count) {
+  static void one(int row, int j, const open &n, const A &source, const B &panel, C &c, int64_t k_count) {
     const mask_t lanes = j * NV + V == n.vectors ? n.last_lanes : all_lanes<T>;
-    c.template visit<R, V>(row, j * fixed::L, lanes, [&](auto sink) { register_tile<U, R, V>(k_count, source, panel, sink); });
+    c.template visit<R, V>(row, j * fixed::L, lanes, [&](const auto &sink) { register_tile<U, R, V>(k_count, source, panel, sink); });
   }
 
   template <int R, class A, class C>
-  static void last_columns(int row, const open &n, A source, const E *x, C &c, int64_t k_count) {
+  static void last_columns(int row, const open &n, const A &source, const E *x, C &c, int64_t k_count) {
     const int64_t step = (k_count + k_width<U> - 1) / k_width<U> * k_width<U>;
     c.template visit<R, 1>(row, n.count - n.columns, first_lanes(n.columns), [&](auto sink) {
       for (int i = 0; i < n.columns / 2; ++i, sink.skip(2))

@@ -31,7 +31,7 @@ template <class View> static void find_whole(const View &view, bool *is_whole) {
 template <class U> struct a_in_place {
   const element_of_unit<U> *p;
   int64_t step;
-  template <int R, class Body> void visit(int row, Body body) { body(a_rows<U>{p + row * step, step}); }
+  template <int R, class Body> void visit(int row, const Body &body) { body(a_rows<U>{p + row * step, step}); }
 };
 
 // Runs of `run` neighbouring k in place, wherever each run of each row lies: a view whose rows are m and whose lanes are
@@ -45,7 +45,7 @@ template <class U, class View, int Chunk = words_of_vector<U>> struct a_runs_in_
   const E **table;
   const E *zeros;
   int run;
-  template <int R, class Body> void visit(int row, Body body) {
+  template <int R, class Body> void visit(int row, const Body &body) {
     const E **to = table;
     for (int k = 0; k < view.lanes; k += run)
       for (int m = row; m < row + R; ++m) {
@@ -61,7 +61,7 @@ template <class U, class S, class View> struct a_packing {
   const S *src;
   const View &view;
   element_of_unit<U> *buffer;
-  template <int R, class Body> void visit(int row, Body body) {
+  template <int R, class Body> void visit(int row, const Body &body) {
     if constexpr (has_words<U>)
       word_panels<U>::template blocked<R>(buffer, src, view, row);
     else
@@ -85,7 +85,7 @@ template <class U, class S, int K> struct a_columns {
   a_columns(const S *p, int64_t step, int64_t k_count, int count, E *buffer)
       : p(p), step(step), k_count(k_count), count(count), buffer(buffer) {}
 
-  template <int R, class Body> void visit(int row, Body body) {
+  template <int R, class Body> void visit(int row, const Body &body) {
     if (row < first || row >= end || height != R) pack<R>(row);
     const E *panel = buffer + (row - first) / R * slot<R>;
     if constexpr (has_tiles<U>)
@@ -152,7 +152,7 @@ template <class U, class S, class View> struct b_lanes {
   E *buffer, *column_buffer;
   bool in_place;
 
-  template <int V, bool MetOnce = false, class Body> void visit(int panel, Body body) {
+  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
     if constexpr (is_same<U, S>) {
       const int v = panel * View::V;
       if (in_place && !view.is_wild && view.is_plain(v, V) && view.is_inside(v, V)) {
@@ -203,7 +203,7 @@ template <class U, int L, class S, class View> struct b_rows {
   const S *src;
   const View &view;
   E *buffer, *column_buffer;
-  template <int V, bool MetOnce = false, class Body> void visit(int panel, Body body) {
+  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
     constexpr int lanes = V * width<sum_of_unit<U>>;
     if constexpr (has_words<U>)
       word_panels<U>::template transposed<lanes>(buffer, src, view, panel * L);
@@ -237,7 +237,7 @@ template <class U, int L, class Packing> struct b_packed {
   Packing &from;
   E *buffer;
   int64_t panel_step;
-  template <int V, bool MetOnce = false, class Body> void visit(int panel, Body body) {
+  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
     body(b_passing<U, V>{{buffer + panel * panel_step, L}});
   }
   const E *columns(int first, int count) { return from.columns(first, count); }
@@ -249,7 +249,7 @@ template <class U, int L, class B> struct b_shifted {
   int64_t k_count;
   int32_t *start;
   int known = 0; // panels whose sums are known: they are met in order
-  template <int V, bool MetOnce = false, class Body> void visit(int panel, Body body) {
+  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
     b.template visit<V, MetOnce>(panel, [&](auto rows) {
       if (panel >= known) {
         start_sums<U, V>(k_count, rows, start + panel * L);
@@ -275,7 +275,7 @@ template <class T, class S, int MR, int L, class View, class By = scaling<T>> st
   c_lanes(S *dst, const View &view, T *tile, By by) : dst(dst), view(view), tile(tile), by(by) {
     for (int m = 0; m < MR; ++m) row[m] = m * L;
   }
-  template <int R, int V, class Body> void visit(int first, int column, mask_t lanes, Body body) {
+  template <int R, int V, class Body> void visit(int first, int column, mask_t lanes, const Body &body) {
     const int v = column / width<T>;
     if constexpr (is_same<T, S> || sizeof(T) == 2 * sizeof(S)) { // what a vector is narrowed to by an instruction or few
       if (by.is_plain() && view.is_contiguous(v, V))
@@ -297,7 +297,7 @@ template <class T, class S, int M, int L, class View, class By = scaling<T>> str
   c_rows(S *dst, const View &view, T *tile, By by) : dst(dst), view(view), tile(tile), by(by) {
     for (int m = 0; m < M; ++m) row[m] = m * L;
   }
-  template <int R, int V, class Body> void visit(int first, int, mask_t, Body body) {
+  template <int R, int V, class Body> void visit(int first, int, mask_t, const Body &body) {
     body(c_sink<T, T, V>{tile, row + first, all_lanes<T>, 1, 0});
   }
   template <int V> void end_column(int column) {
@@ -316,7 +316,7 @@ template <class T, int M, int MR, int L, class C> struct c_kept {
   c_kept(C &last, T *kept, bool is_first, bool is_last) : last(last), kept(kept), is_first(is_first), is_last(is_last) {
     for (int m = 0; m < MR; ++m) row[m] = m * L;
   }
-  template <int R, int V, class Body> void visit(int first, int column, mask_t lanes, Body body) {
+  template <int R, int V, class Body> void visit(int first, int column, mask_t lanes, const Body &body) {
     T *const tile = kept + int64_t(column) / L * (int64_t(M) * L) + column % L + first * L;
     if (!is_last) return body(c_sink<T, T, V>{tile, row, all_lanes<T>, 1, T(is_first ? 0 : 1)});
     last.template visit<R, V>(first, column, lanes, [&](auto sink) { body(c_added<T, decltype(sink)>{sink, tile, L}); });

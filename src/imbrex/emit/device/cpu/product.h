@@ -55,7 +55,7 @@ template <class U, int MR, int NV, int M, int N, int K, bool SumsColumns = true>
       } else if constexpr (columns > 0) {
         const E *x = b.columns(N - columns, columns);
         each_panel(m_begin, m_end, [&](auto rows, int row) {
-          a.template visit<rows.value>(row, [&](auto source) { all_columns<rows.value>(row, source, x, c, k_count); });
+          a.template visit<rows.value>(row, [&](const auto &source) { all_columns<rows.value>(row, source, x, c, k_count); });
         });
         c.template end_column<1>(N - columns);
       }
@@ -70,14 +70,14 @@ template <class U, int MR, int NV, int M, int N, int K, bool SumsColumns = true>
       if (n_end == n_panels) x = b.columns(N - columns, columns);
     each_panel(m_begin, m_end, [&](auto rows, int row) {
       constexpr int R = rows.value;
-      a.template visit<R>(row, [&](auto source) {
+      a.template visit<R>(row, [&](const auto &source) {
         for (int j = n_begin; j < n_end; ++j)
           if (j < whole) {
             if constexpr (whole > 0)
-              b.template visit<NV>(j, [&](auto panel) { one<R, NV>(row, j, source, panel, c, k_count); });
+              b.template visit<NV>(j, [&](const auto &panel) { one<R, NV>(row, j, source, panel, c, k_count); });
           } else if (tail > 0 && j == whole) {
             if constexpr (tail > 0)
-              b.template visit<tail>(j, [&](auto panel) { one<R, tail>(row, j, source, panel, c, k_count); });
+              b.template visit<tail>(j, [&](const auto &panel) { one<R, tail>(row, j, source, panel, c, k_count); });
           } else if constexpr (columns > 0) {
             all_columns<R>(row, source, x, c, k_count);
           }
@@ -98,7 +98,7 @@ protected:
 
   template <class A, class B, class C> static void pass_whole(A &a, B &b, C &c, int64_t k_count) {
     constexpr int at_once = whole_rows<T, MR>::columns / L * NV;
-    a.template visit<MR>(0, [&](auto source) {
+    a.template visit<MR>(0, [&](const auto &source) {
       for (int v = 0; v < vectors; v += at_once) {
         const int some = vectors - v < at_once ? vectors - v : at_once;
         const mask_t last = v + some == vectors ? last_lanes : all_lanes<T>;
@@ -121,7 +121,7 @@ protected:
     c.template end_column<V>(vector * W);
   }
 
-  template <class Body> static void each_panel(int begin, int end, Body body) {
+  template <class Body> static void each_panel(int begin, int end, const Body &body) {
     for (int i = begin; i < end; ++i)
       if (i < tall)
         body(number<MR>{}, i * MR);
@@ -129,28 +129,28 @@ protected:
         body(number<lower>{}, has_tiles<U> ? i * MR : i * (MR - 1) + tall);
   }
 
-  template <int Least, class Body> static void each_panel(int, const open_rows<MR, Least> &rows, Body body) {
+  template <int Least, class Body> static void each_panel(int, const open_rows<MR, Least> &rows, const Body &body) {
     rows.each(body);
   }
 
   template <int V, class Rows, class A, class B, class C>
   static void against_all(int m_begin, Rows m_end, int j, A &a, B &b, C &c, int64_t k_count) {
-    b.template visit<V, m_panels == 1>(j, [&](auto panel) {
+    b.template visit<V, m_panels == 1>(j, [&](const auto &panel) {
       each_panel(m_begin, m_end, [&](auto rows, int row) {
-        a.template visit<rows.value>(row, [&](auto source) { one<rows.value, V>(row, j, source, panel, c, k_count); });
+        a.template visit<rows.value>(row, [&](const auto &source) { one<rows.value, V>(row, j, source, panel, c, k_count); });
       });
     });
     c.template end_column<V>(j * L);
   }
 
   template <int R, int V, class A, class B, class C>
-  static void one(int row, int j, A source, B panel, C &c, int64_t k_count) {
+  static void one(int row, int j, const A &source, const B &panel, C &c, int64_t k_count) {
     const mask_t lanes = j * NV + V == vectors ? last_lanes : all_lanes<T>;
-    c.template visit<R, V>(row, j * L, lanes, [&](auto sink) { register_tile<U, R, V>(k_count, source, panel, sink); });
+    c.template visit<R, V>(row, j * L, lanes, [&](const auto &sink) { register_tile<U, R, V>(k_count, source, panel, sink); });
   }
 
   template <int R, class A, class C>
-  static void all_columns(int row, A source, const E *x, C &c, int64_t k_count) {
+  static void all_columns(int row, const A &source, const E *x, C &c, int64_t k_count) {
     const int64_t step = (k_count + k_width<U> - 1) / k_width<U> * k_width<U>;
     c.template visit<R, 1>(row, N - columns, first_lanes(columns), [&](auto sink) {
       for (int i = 0; i < columns / 2; ++i, sink.skip(2))

@@ -73,7 +73,7 @@ template <class U, class View, int Run, int Runs, int MR> struct a_short_runs_in
     find_whole(view, room.is_whole);
   }
 
-  template <int R, class Body> void visit(int row, Body body) {
+  template <int R, class Body> void visit(int row, const Body &body) {
     const int64_t step = R > 1 ? view.row_offset[row + 1] - view.row_offset[row] : 0;
     if (!lies_evenly<R>(row, step)) {
       copy<R>(row);
@@ -121,7 +121,7 @@ template <class U, int L, class S, class View, int Run, int Runs, bool IsRows> s
   const S *src;
   const View &view;
   E *buffer;
-  template <int V, bool MetOnce = false, class Body> void visit(int panel, Body body) {
+  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
     constexpr int lanes = V * width<sum_of_unit<U>>;
     pack(buffer, lanes, panel * L);
     body(b_panel<U, V>{buffer, lanes});

@@ -28,7 +28,7 @@ template <class U, int K> struct a_in_lines {
   const E *p;
   int64_t step, k_count;
   E *buffer;
-  template <int R, class Body> void visit(int row, Body body) {
+  template <int R, class Body> void visit(int row, const Body &body) {
     const E *from = p + row * step;
     if (R % tile_rows == 0 && k_count % k_width<U> == 0 && are_lines(from)) return body(a_whole_rows<U>{from, step});
     for (int m = 0; m < R; ++m) rows::copy(buffer + m * rows::step, from + m * step, k_count);
@@ -54,7 +54,7 @@ template <class U, class View, int Run, int K> struct a_copied_runs {
     find_whole(view, is_whole);
   }
 
-  template <int R, class Body> void visit(int row, Body body) {
+  template <int R, class Body> void visit(int row, const Body &body) {
     E *to = buffer;
     for (int m = row; m < row + R; ++m, to += rows::step) {
       const E *from = src + view.row_offset[m];
