@@ -160,12 +160,13 @@ class Exchange:
 class InPlace:
     """A matrix without guards, read where it lies: element (m, k) at base + m * pitch + k.
 
-    is_transposed: at base + k * pitch + m; a few panels of it are copied at a time.
+    is_transposed: at base + k * pitch + m.  is_copied: a few panels of that at a time.
     """
 
     base: Ref
     pitch: int
     is_transposed: bool = False
+    is_copied: bool = False
 
 
 @dataclass(frozen=True)

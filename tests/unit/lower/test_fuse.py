@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from imbrex.chip import CPU_ISAS, target
+from imbrex.config.algorithm.matrices import direct_products
 from imbrex.config.configured import configured
+from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.request import Request
 from imbrex.config.tuning import parse, text
 from imbrex.dtype import F16, F32
@@ -117,10 +119,23 @@ def test_each_step_of_k_is_a_product_that_adds_to_c() -> None:
     assert the_product(Gemm(m=40, n=64, k=32), tuning).step is None
 
 
-def test_a_matrix_with_neighbours_along_m_is_cut_into_panels() -> None:
-    tuning = "v1:cpu:10,32,40,64,64,16,k_major,a,straight"
-    a = the_product(Gemm(m=40, n=64, k=64, transpose_a=True), tuning).a
-    assert isinstance(a, InPlace) and (a.pitch, a.is_transposed) == (40, True)
+@pytest.mark.parametrize(
+    "k, dtype, is_copied", [(64, "f32", False), (1024, "f32", False), (1025, "f32", True), (64, "f16", True)]
+)
+def test_a_matrix_with_neighbours_along_m(k: int, dtype: str, is_copied: bool) -> None:
+    """Read where it lies, unless each of very many rows is a page, or panels hold other elements."""
+    tuning = f"v1:cpu:10,32,40,64,{-(-k // 16) * 16},16,k_major,a,straight"
+    problem = Gemm(m=40, n=64, k=k, transpose_a=True, dtype=dtype)
+    a = the_product(problem, tuning).a
+    assert isinstance(a, InPlace) and (a.pitch, a.is_transposed, a.is_copied) == (40, True, is_copied)
+    (product,) = direct_products(problem).products
+    tuned_to = parse(tuning)
+    assert isinstance(tuned_to, CpuTuning)
+    plan = tuned_to.plan(product.context)
+    assert (plan.reads_columns, plan.a_panel_bytes == 0) == (not is_copied, not is_copied)
+
+
+def test_a_window_with_neighbours_along_m_is_no_matrix() -> None:
     pixels = conv("-n 1 -c 8 -H 9 -W 9 -k 20 -y 3 -x 3 -p 1 -q 1 -F 1")
     found = statements(pixels, "v1:cpu:10,32,90,32,80,16,k_major,b,swapped")
     assert not any(isinstance(s, Product) for s in found)

@@ -21,7 +21,7 @@ from imbrex.config.context import GemmContext, round_up
 from imbrex.dtype import DType
 from imbrex.view.mma.vector import CPU_UNITS, FMA
 
-__all__ = ["LEAST_RUN", "CpuPlan", "CpuTuning", "PanelLayout"]
+__all__ = ["LEAST_RUN", "MOST_LINES", "CpuPlan", "CpuTuning", "PanelLayout"]
 
 PanelLayout: TypeAlias = Literal["k_major", "k_blocked"]
 PANEL_ALIGN = 64  # a cache line, and the widest vector
@@ -29,6 +29,7 @@ LEAST_RUN = (
     3  # neighbours along k that move as one: of fewer the way to the next is longer than what it brings
 )
 COLUMNS_TOGETHER = 8  # panels that are cut at a time from an A whose rows are k
+MOST_LINES = 1024  # rows of k that a panel takes a piece of where they lie: each may be a page of its own
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,15 @@ class CpuPlan:
         return has_form and may_store
 
     @cached_property
+    def reads_columns(self) -> bool:
+        """Is an A whose rows are k read where it lies, a piece of each row for a panel?"""
+        gemm, t = self.oriented, self.tuning
+        is_window = 0 < gemm.a.elements < gemm.g * gemm.m * gemm.k
+        is_plain = self.element == self.context.dtype and t.together == 1
+        has_rows = self.is_fused and t.a_layout == "k_major" and not is_window
+        return has_rows and is_plain and self.block_k <= MOST_LINES
+
+    @cached_property
     def keeps_sums(self) -> bool:
         """Is C too narrow for the sums between steps, so that they stay in memory of the workgroup's?"""
         dtype = self.context.dtype
@@ -188,6 +198,8 @@ class CpuPlan:
     def a_panel_bytes(self) -> int:
         """The buffer of packed A: one panel when A is stationary, the whole block when it streams."""
         t = self.tuning
+        if self.reads_columns:
+            return 0
         if self.is_fused and t.a_layout == "k_major":
             return self._packed(COLUMNS_TOGETHER * t.m_per_thread)
         return self._packed(t.m_per_thread if t.stationary == "a" else self.block_rows)

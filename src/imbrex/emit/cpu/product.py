@@ -51,7 +51,7 @@ def text(stmt: Product) -> list[str]:
     has_runs, count = isinstance(stmt.a, RunsInPlace), "" if stmt.step is None else f", {_k(stmt)}"
     zeros = [f"for (auto &zero : scratch.zeros_a) zero = {_zero(stmt)};"] if has_runs else []
     shape = f"{unit}, rows, {stmt.lanes} / {width}, {_height(stmt)}, N.value, {stmt.k}{_columns(stmt)}"
-    kind = f"imbrex::open_columns<{unit}, {stmt.lanes} / {width}, {stmt.k}{_columns(stmt)}>"
+    kind = f"imbrex::open_columns<{unit}, {stmt.lanes} / {width}, {_height(stmt)}, {stmt.k}{_columns(stmt)}>"
     ends = "columns" if stmt.open == "n" else "0, product::n_panels"
     operand_b = "shifted_b" if stmt.unit.is_shifted else "operand_b"
     body = [
@@ -112,11 +112,13 @@ def _shared_by(stmt: Product) -> str:
 
 
 def _columns(stmt: Product) -> str:
-    """What else to tell the product of an A that hands out no rows, or of tiles, which sum no columns."""
+    """How last columns come to lie along k; not where A hands out no rows, nor for tiles, which sum none."""
     has_none = isinstance(stmt.a, InPlace) and stmt.a.is_transposed
     has_none |= isinstance(stmt.a, RunsInPlace) and stmt.a.chunk is not None
     has_none |= isinstance(stmt.a, ShortRuns)
-    return ", false" if has_none or stmt.unit.tiles is not None else ""
+    if has_none or stmt.unit.tiles is not None:
+        return ""
+    return f", imbrex::along_k::{'rows' if stmt.b_is_transposed else 'elements'}"
 
 
 def _shifted(stmt: Product) -> list[str]:
@@ -132,6 +134,8 @@ def _a(stmt: Product) -> str:
     if isinstance(stmt.a, InPlace):
         offset = c.index(stmt.a.base.offset)
         at = stmt.a.base.buffer.name + ("" if offset == "0" else f" + {offset}")
+        if stmt.a.is_transposed and not stmt.a.is_copied:
+            return f"imbrex::a_columns_in_place<{unit}> operand_a{{{at}, {stmt.a.pitch}}};"
         if stmt.a.is_transposed:
             rows = "m_count" if stmt.open == "m" else "M.value"
             rest = f"{stmt.a.pitch}, {_k(stmt)}, {rows}, scratch.panels_a"
@@ -193,7 +197,7 @@ def _panels(stmt: Product) -> str:
 
 def _a_members(stmt: Product, kind: str, k: str) -> list[str]:
     match stmt.a:
-        case InPlace(is_transposed=True):
+        case InPlace(is_transposed=True, is_copied=True):
             return [f"alignas(64) {kind} panels_a[{_columns_of(stmt)}::elements<{stmt.rows}>];"]
         case InPlace() | CopiedRuns() if _may_copy(stmt):
             tiles = f"imbrex::rows_of_tiles<{_unit(stmt)}, {stmt.k}>"

@@ -31,7 +31,7 @@ struct maps {
   const int32_t *a_size, *b_size;
   int64_t a_elements, b_elements;
 };
-enum a_form { in_place, runs, packing, cut };
+enum a_form { in_place, runs, packing, cut, columns_in_place };
 enum b_form { lanes, lanes_packed, rows, rows_packed };
 
 template <class T, int G> struct memory {
@@ -53,7 +53,10 @@ template <class T, int G> struct memory {
 template <class T, class S, int N, int G, a_form AF, b_form BF, bool Transposed, bool AStays, int Rows = M>
 static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T beta) {
   typedef memory<T, G> space;
-  typedef product<T, MR, NV, Rows, N, K, AF != cut> work;
+  constexpr along_k columns = AF == cut || AF == columns_in_place ? along_k::none
+                              : BF == lanes || BF == lanes_packed ? along_k::elements
+                                                                  : along_k::rows;
+  typedef product<T, MR, NV, Rows, N, K, columns> work;
   constexpr int L = space::L, step = K * L;
   static space s;
   fill(s.a, at.a_rows, at.a_lanes, at.a_size, at.a_elements);
@@ -104,6 +107,9 @@ static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T bet
   } else if constexpr (AF == packing) {
     a_packing<T, S, decltype(s.a)> a{pa, s.a, s.panel_a};
     with_b(a);
+  } else if constexpr (AF == columns_in_place) {
+    a_columns_in_place<T> a{(const T *)pa, M};
+    with_b(a);
   } else {
     a_columns<T, S, K> a(pa, M, K, M, s.columns_a);
     with_b(a);
@@ -124,5 +130,6 @@ GEMM(gemm_transposed, float, float, 63, 0, packing, rows, true, false)
 GEMM(gemm_f64, double, double, 50, 0, in_place, lanes_packed, false, true)
 GEMM(gemm_f16, float, f16, 63, 2, packing, rows_packed, false, true)
 GEMM(gemm_columns, float, float, 50, 0, cut, lanes_packed, false, true)
+GEMM(gemm_columns_in_place, float, float, 63, 0, columns_in_place, lanes, false, false)
 GEMM(gemm_columns_f16, float, f16, 63, 0, cut, lanes, false, false)
 GEMM(gemm_bf16, float, bf16, 50, 0, packing, lanes, true, false)

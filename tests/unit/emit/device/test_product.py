@@ -106,6 +106,7 @@ CASES: dict[str, tuple[Operand, Operand, tuple[Axis, Axis], Any, Any]] = {
     "runs": (_channels_last(), _columns(50), _c_matrix(50), np.float32, np.float32),
     "strided": (A_MATRIX, _every_second(63), _c_matrix(63), np.float32, np.float32),
     "columns": (A_COLUMNS, _matrix(50), _c_matrix(50), np.float32, np.float32),
+    "columns_in_place": (A_COLUMNS, _matrix(63), _c_matrix(63), np.float32, np.float32),
     "columns_f16": (A_COLUMNS, _matrix(63), _c_matrix(63), np.float16, np.float32),
     "transposed": (A_MATRIX, _columns(63), _c_columns(63), np.float32, np.float32),
     "f64": (A_MATRIX, _matrix(50), _c_matrix(50), np.float64, np.float64),
@@ -122,7 +123,7 @@ def test_product(device: Device, case: str, alpha: int, beta: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", ["in_place", "one_panel", "one_panel_guarded", "guarded", "runs", "strided", "columns"]
+    "case", ["in_place", "one_panel", "one_panel_guarded", "guarded", "runs", "strided", "columns", "columns_in_place"]
 )
 def test_operands_that_fill_their_pages(device: Device, case: str) -> None:
     """What is read in place may lie right before or after a page that nobody may read."""

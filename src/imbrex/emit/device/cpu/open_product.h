@@ -6,13 +6,13 @@
 namespace imbrex {
 
 // Whole panels of NV vectors, one of `tail` vectors, the last of which may be partly used, and `columns` that fill none.
-template <class U, int NV, int K, bool SumsColumns = true> struct open_columns {
+template <class U, int NV, int M, int K, along_k Columns = along_k::none> struct open_columns {
   typedef sum_of_unit<U> T;
   static constexpr int W = width<T>;
   int count, columns, vectors, whole, tail;
   mask_t last_lanes;
   explicit open_columns(int count)
-      : count(count), columns(SumsColumns && sum_along_k<U>(count % W, K) ? count % W : 0), vectors((count - columns + W - 1) / W),
+      : count(count), columns(sum_along_k<U, Columns>(count % W, M, K) ? count % W : 0), vectors((count - columns + W - 1) / W),
         whole(vectors / NV), tail(vectors % NV),
         last_lanes((count - columns) % W ? (mask_t(1) << (count - columns) % W) - 1 : all_lanes<T>) {}
 
@@ -28,10 +28,10 @@ private:
   }
 };
 
-template <class U, int MR, int NV, int M, int N, int K, bool SumsColumns = true>
-struct open_product : product<U, MR, NV, M, N, K, SumsColumns> {
-  typedef product<U, MR, NV, M, N, K, SumsColumns> fixed;
-  typedef open_columns<U, NV, K, SumsColumns> open;
+template <class U, int MR, int NV, int M, int N, int K, along_k Columns = along_k::none>
+struct open_product : product<U, MR, NV, M, N, K, Columns> {
+  typedef product<U, MR, NV, M, N, K, Columns> fixed;
+  typedef open_columns<U, NV, M, K, Columns> open;
   typedef sum_of_unit<U> T;
   typedef element_of_unit<U> E;
 
@@ -39,7 +39,7 @@ struct open_product : product<U, MR, NV, M, N, K, SumsColumns> {
   static void b_stays(int m_begin, Rows m_end, const open &n, A &a, B &b, C &c, int64_t k_count = K) {
     for (int j = 0; j < n.whole; ++j) against_all<NV>(m_begin, m_end, j, n, a, b, c, k_count);
     n.with_tail([&](auto some) { against_all<some.value>(m_begin, m_end, n.whole, n, a, b, c, k_count); });
-    if constexpr (SumsColumns)
+    if constexpr (Columns != along_k::none)
       if (n.columns > 0) {
         const E *x = b.columns(n.count - n.columns, n.columns);
         fixed::each_panel(m_begin, m_end, [&](auto rows, int row) {
@@ -62,7 +62,7 @@ struct open_product : product<U, MR, NV, M, N, K, SumsColumns> {
           constexpr int V = some.value;
           b.template visit<V>(n.whole, [&](const auto &panel) { one<R, V>(row, n.whole, n, source, panel, c, k_count); });
         });
-        if constexpr (SumsColumns)
+        if constexpr (Columns != along_k::none)
           if (n.columns > 0) last_columns<R>(row, n, source, x, c, k_count);
       });
     });

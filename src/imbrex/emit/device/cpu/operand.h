@@ -34,6 +34,13 @@ template <class U> struct a_in_place {
   template <int R, class Body> void visit(int row, const Body &body) { body(a_rows<U>{p + row * step, step}); }
 };
 
+// A row-major matrix whose rows are k, in place: `step` elements apart, a piece of each for a panel.
+template <class U> struct a_columns_in_place {
+  const element_of_unit<U> *p;
+  int64_t step;
+  template <int R, class Body> void visit(int row, const Body &body) { body(a_k_major<U>{p + row, step}); }
+};
+
 // Runs of `run` neighbouring k in place, wherever each run of each row lies: a view whose rows are m and whose lanes are
 // k, all lanes of a run neighbours in memory that exist together, as channels are that come last.  `table` has room for
 // (K / run + 1) * MR pointers; `zeros` are `run` elements that stand for what does not exist.  run is whole chunks.
@@ -70,8 +77,8 @@ template <class U, class S, class View> struct a_packing {
   }
 };
 
-// A row-major matrix whose rows are k and whose columns are m, `step` apart, `count` columns: packed a few panels at a
-// time, since a row crosses a page and is met once for all of them.  `buffer` has room for `elements<MR, K>`.
+// The same of so many rows that each is a page to look up, or of other elements than panels hold, `count` columns: packed a
+// few panels at a time, since a row is met once for all of them.  `buffer` has room for `elements<MR, K>`.
 template <class U, class S, int K> struct a_columns {
   typedef sum_of_unit<U> T;
   typedef element_of_unit<U> E;
@@ -272,13 +279,16 @@ template <class T, class S, int MR, int L, class View, class By = scaling<T>> st
   T *tile;
   By by;
   int64_t row[MR];
+  int met = -1;         // the panel that was visited last, by its first vector
+  bool is_near = false; // are its lanes neighbours, which go there as they are?
   c_lanes(S *dst, const View &view, T *tile, By by) : dst(dst), view(view), tile(tile), by(by) {
     for (int m = 0; m < MR; ++m) row[m] = m * L;
   }
   template <int R, int V, class Body> void visit(int first, int column, mask_t lanes, const Body &body) {
     const int v = column / width<T>;
     if constexpr (is_same<T, S> || sizeof(T) == 2 * sizeof(S)) { // what a vector is narrowed to by an instruction or few
-      if (by.is_plain() && view.is_contiguous(v, V))
+      if (v != met) met = v, is_near = by.is_plain() && view.is_contiguous(v, V);
+      if (is_near)
         return body(c_sink<T, S, V>{dst + view.spans[v][0].base, view.row_offset + first, lanes, by.alpha, by.beta});
     }
     body(c_sink<T, T, V>{tile, row, all_lanes<T>, 1, 0});

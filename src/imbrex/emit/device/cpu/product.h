@@ -1,8 +1,8 @@
 // C = A * B for a fixed M x N, one panel of A against one panel of B at a time, `k_count` <= K in one pass.
 //
 // A panel is MR rows or MR - 1, so that the panels cover M exactly, or, of tiles, MR but for the last; of B NV vectors, the last one what is left.  Up to
-// W / 2 last columns that fill no vector are summed along k instead where that is sooner, if SumsColumns: A's sources must
-// then hand out rows.  How an operand comes to be in registers is the operand's affair:
+// W / 2 last columns that fill no vector are summed along k instead where that is sooner, unless Columns is none: A's
+// sources must then hand out rows.  How an operand comes to be in registers is the operand's affair:
 //   a.visit<R>(row, body)             body(source of rows [row, row + R))
 //   b.visit<V>(panel, body)           body(source of the panel's first V vectors); b.visit<V, true> is met by one of A's
 //   b.columns(first, count)           the columns, one after another, K rounded up to whole vectors apart
@@ -20,19 +20,24 @@
 
 namespace imbrex {
 
-// Are that many last columns summed along k sooner than they fill a vector?  A column costs a row the vectors of its k, and
-// the sum of the last one's lanes, which is as long as some eight more.
-template <class U> constexpr bool sum_along_k(int columns, int k) {
+// How last columns come to lie along k: not at all, as B's rows already do, or element by element.
+enum class along_k { none, rows, elements };
+
+// Are that many last columns of so many rows summed along k sooner than they fill a vector?  A column costs a row the vectors
+// of its k, and the sum of the last one's lanes, which is as long as some eight more; and all rows together what it takes
+// to come by it, of single elements five cycles for two.
+template <class U, along_k Columns> constexpr bool sum_along_k(int columns, int rows, int k) {
   constexpr int W = width<sum_of_unit<U>>, lanes_summed = 8;
-  const int words = k / unit<U>::together;
-  return columns <= W / 2 && columns * (words / W + lanes_summed) <= words;
+  const int64_t words = k / unit<U>::together, saved = words - columns * (words / W + lanes_summed);
+  return Columns != along_k::none && columns <= W / 2 && saved >= 0 &&
+         (Columns == along_k::rows || 2 * rows * saved >= int64_t(5) * columns * k);
 }
 
-template <class U, int MR, int NV, int M, int N, int K, bool SumsColumns = true> struct product {
+template <class U, int MR, int NV, int M, int N, int K, along_k Columns = along_k::none> struct product {
   typedef sum_of_unit<U> T;
   typedef element_of_unit<U> E;
   static constexpr int W = width<T>, L = NV * W, k_padded = round_up(K, W);
-  static constexpr int columns = SumsColumns && sum_along_k<U>(N % W, K) ? N % W : 0, vectors = (N - columns + W - 1) / W;
+  static constexpr int columns = sum_along_k<U, Columns>(N % W, M, K) ? N % W : 0, vectors = (N - columns + W - 1) / W;
   static constexpr int m_panels = (M + MR - 1) / MR, lower = has_tiles<U> ? M % MR : MR - 1; // rows of the other panels
   static constexpr int tall = has_tiles<U> ? M / MR : M - m_panels * lower;                   // panels of MR rows
   static constexpr int whole = vectors / NV, tail = vectors % NV, n_panels = whole + (tail > 0) + (columns > 0);
