@@ -43,6 +43,7 @@ class Prices:
     read_in_place: float = 0.9  # a vector of B that straddles cache lines
     store_in_place: float = 3.0
     placed: float = 12.0  # the address of a row or lane of a window in the one-pass form
+    even: float = 1.0  # the same of a matrix, whose rows and lanes are evenly apart
     call: float = 12.0  # and a cycle for each accumulator: the register tile goes to the private tile
     wake: float = 8_000.0  # until a second thread of the pool is at work, and has the operands in its caches
     stream: Level = Level(0.001, 0.004, 0.03)  # B, packed
@@ -53,6 +54,8 @@ class Prices:
     feed: float = 0.06  # a byte of one that is larger, behind the multiply-adds
     passing: float = 0.033  # a byte of B that all rows meet at once, behind the multiply-adds
     passing_row: float = 0.18  # and what it costs to begin anew in each row, shared by a row's vectors
+    far: float = 0.1  # the same two from memory
+    far_row: float = 0.45
     unforeseen: float = 0.0012  # a byte of A, for each row more than the hardware fetches ahead
     flag: float = 4000.0  # until one that was raised is seen by another core, and both were in step
     uneven: float = 0.04  # of the mean, by which the slowest thread is late where nothing else runs

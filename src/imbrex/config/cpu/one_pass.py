@@ -22,15 +22,15 @@ from math import ceil
 
 from imbrex.chip import CpuMachine, Level, Prices
 from imbrex.config.context import SAMPLE, Access, round_up
+from imbrex.config.cpu.columns import last_columns, repays
 from imbrex.config.cpu.crowding import crowds, spreads
 from imbrex.config.cpu.plan import LEAST_RUN, CpuPlan
 from imbrex.config.cpu.team import team
 from imbrex.view.mma.vector import CPU_UNITS, Tiles
 
-__all__ = ["cycles", "last_columns", "parts", "reads_a_in_place", "side_by_side", "tile_feed"]
+__all__ = ["cycles", "parts", "reads_a_in_place", "side_by_side", "tile_feed"]
 
 L3_PARTS = 4
-LANES_SUMMED = 8
 PAGE, PAGES = 4096, 1024
 """Bytes of a page, and how many pages a core surely finds without a walk through tables."""
 FORESEEN = 6
@@ -70,12 +70,29 @@ def _feed(plan: CpuPlan, machine: CpuMachine) -> float:
     if CPU_UNITS[plan.tuning.unit].tiles is not None:
         return tile_feed(plan, machine)
     prices, panel = machine.prices, plan.panel_k * plan.tuning.n_per_thread * plan.element.bytes
-    if plan.row_panels == 1 and plan.element == plan.context.dtype and _reads_of_b(plan) > machine.l1_bytes:
-        return _reads_of_b(plan) * (prices.passing + prices.passing_row / plan.tuning.vectors)
+    once, visits = _reads_of_b(plan) // plan.row_panels, plan.row_panels
+    is_plain, first = plan.element == plan.context.dtype, 0.0
+    if is_plain and once > machine.l1_bytes and (visits == 1 or _reads_b_in_place(plan)):
+        first, visits = _passing(once, plan.tuning.vectors, plan.oriented.b, plan, machine), visits - 1
     is_one_piece = plan.oriented.n <= plan.tuning.n_per_thread
     if not _reads_b_in_place(plan) or is_one_piece or panel <= prices.near * machine.l1_bytes:
-        return 0.0
-    return _reads_of_b(plan) * prices.feed
+        return first
+    return first + once * visits * prices.feed
+
+
+def _passing(most_bytes: float, vectors: float, of: Access, plan: CpuPlan, machine: CpuMachine) -> float:
+    """Cycles in which so many bytes come for the first time, in pieces of rows of so many vectors; no more
+    than the array has, which windows show several times.
+    """
+    prices, array_bytes = machine.prices, _array_bytes(of, most_bytes, plan)
+    is_far = array_bytes > machine.l3_bytes // L3_PARTS
+    each, row = (prices.far, prices.far_row) if is_far else (prices.passing, prices.passing_row)
+    return min(most_bytes, array_bytes / plan.context.g) * (each + row / vectors)
+
+
+def _array_bytes(of: Access, matrix_bytes: float, plan: CpuPlan) -> float:
+    """Bytes of a whole array, of all g; where that is not known, of as many such matrices."""
+    return of.elements * plan.context.dtype.bytes or matrix_bytes * plan.context.g
 
 
 def _reads_of_b(plan: CpuPlan) -> int:
@@ -107,18 +124,16 @@ def tile_feed(plan: CpuPlan, machine: CpuMachine) -> float:
 
 
 def _summed_columns(plan: CpuPlan) -> int:
-    """Last columns that are summed along K; tiles have none."""
-    is_tiled = CPU_UNITS[plan.tuning.unit].tiles is not None
-    words = plan.block_k // plan.tuning.together
-    return 0 if is_tiled else last_columns(plan.oriented.n, plan.tuning.vector_lanes, words)
-
-
-def last_columns(n: int, lanes: int, words: int) -> int:
-    """Columns past the last vector that are cheaper summed along K, of so many words, than as a vector mostly
-    empty: the sum of a vector's lanes is as long as some eight vectors of K (`sum_along_k` of product.h).
+    """Last columns that are summed along K: none of tiles, of an A whose rows are k, nor of rows too few for
+    what it costs to come by them.
     """
-    left = n % lanes
-    return left if left <= lanes // 2 and left * (words // lanes + LANES_SUMMED) <= words else 0
+    if CPU_UNITS[plan.tuning.unit].tiles is not None or plan.tuning.a_layout == "k_major":
+        return 0
+    gemm, lanes, together = plan.oriented, plan.tuning.vector_lanes, plan.tuning.together
+    found = last_columns(gemm.n, lanes, plan.block_k // together)
+    is_along_k = gemm.b.run[0] > gemm.b.run[1]
+    is_worth_it = is_along_k or repays(found, min(plan.block_rows, gemm.m), plan.block_k, together, lanes)
+    return found if is_worth_it else 0
 
 
 def reads_a_in_place(plan: CpuPlan) -> bool:
@@ -150,13 +165,19 @@ def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
     elements, columns = gemm.m * gemm.k, _summed_columns(plan)
     visits = -(-(gemm.n - columns) // t.n_per_thread) + (columns > 0)
     passes = plan.blocks[1] if t.stationary == "a" else visits
-    if reads_a_in_place(plan):
+    if reads_a_in_place(plan) or plan.reads_columns:
         size = plan.context.dtype.bytes
         panel = plan.panel_k * t.n_per_thread * size
         held = plan.block_rows * plan.block_k * size + panel
         again = (passes - 1) * _rate(held, machine, prices.flow)
         unforeseen = max(0, t.m_per_thread - FORESEEN) if columns == gemm.n else 0
-        return elements * size * (prices.flow.l2 + again + unforeseen * prices.unforeseen)
+        is_far = plan.reads_columns and _array_bytes(gemm.a, elements * size, plan) > machine.l2_bytes
+        first = (
+            _passing(elements * size, t.m_per_thread / t.vector_lanes, gemm.a, plan, machine)
+            if is_far
+            else 0.0
+        )
+        return first + elements * size * (prices.flow.l2 + again + unforeseen * prices.unforeseen)
     if (tiles := CPU_UNITS[t.unit].tiles) is not None:
         return passes * elements * _a_of_tiles(plan, machine, tiles)
     if t.a_layout == "k_major":
@@ -192,6 +213,7 @@ def _operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
     prices, is_in_place = machine.prices, _reads_b_in_place(plan)
     price = prices.read_in_place if is_in_place else _b_price(plan, prices)
     packed = plan.blocks[0] * _lines_of_b(plan) * gemm.k / t.vector_lanes * price
+    packed += 0.0 if is_in_place else plan.blocks[0] * _far_rows(plan, machine)
     columns = plan.blocks[0] * _summed_columns(plan) * gemm.k / t.vector_lanes * _b_price(plan, prices)
     if CPU_UNITS[t.unit].tiles is not None:  # what passes by is in `tile_feed`
         return packed
@@ -200,6 +222,24 @@ def _operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
         held = max(held, machine.l2_bytes)  # each row is a page, whose address is looked up anew
     rate = _rate(held, machine, prices.apart if is_in_place else prices.stream)
     return packed + columns + _reads_of_b(plan) * rate
+
+
+def _far_rows(plan: CpuPlan, machine: CpuMachine) -> float:
+    """What it costs besides that a B whose rows are K is packed from beyond L2: the more, the shorter the
+    pieces of rows.  Where A stays, a few rows of all panels are packed at a time, which are long pieces.
+    """
+    gemm, t = plan.oriented, plan.tuning
+    b, matrix_bytes = gemm.b, gemm.k * gemm.n * plan.context.dtype.bytes
+    is_tiled = CPU_UNITS[t.unit].tiles is not None  # whose `far_feed` says it
+    is_near = _array_bytes(b, matrix_bytes, plan) <= machine.l2_bytes
+    if is_tiled or is_near or b.step[1] != 1 or b.run[1] < b.run[0]:
+        return 0.0
+    alone = _passing(matrix_bytes, t.vectors, b, plan, machine)
+    if t.stationary == "b":
+        return alone
+    together = _passing(matrix_bytes, plan.block_columns / t.vector_lanes, b, plan, machine)
+    whole = gemm.n // t.n_per_thread * t.n_per_thread / gemm.n  # a panel that is not whole is packed alone
+    return whole * together + (1 - whole) * alone
 
 
 def _reads_b_in_place(plan: CpuPlan) -> bool:
@@ -244,9 +284,22 @@ def _kept_sums(plan: CpuPlan, machine: CpuMachine) -> float:
 
 
 def _windows(plan: CpuPlan, prices: Prices) -> float:
+    gemm = plan.oriented
     row_blocks, column_blocks = plan.blocks
-    placed = plan.block_columns + plan.oriented.k + (0 if reads_a_in_place(plan) else plan.block_rows)
-    return row_blocks * column_blocks * (placed + plan.block_columns) * prices.placed
+    b, c = (_place(access, (first, gemm.n), prices) for access, first in ((gemm.b, gemm.k), (gemm.c, gemm.m)))
+    a = 0.0 if reads_a_in_place(plan) or plan.reads_columns else plan.block_rows * prices.placed
+    return row_blocks * column_blocks * ((plan.block_columns + gemm.k) * b + a + plan.block_columns * c)
+
+
+def _place(access: Access, sizes: tuple[int, int], prices: Prices) -> float:
+    """The address of a row or lane: of a matrix, whose rows or columns are neighbours all along, it is no
+    more than written.
+    """
+    is_matrix = any(
+        step == 1 and run >= min(size, SAMPLE)
+        for step, run, size in zip(access.step, access.run, sizes, strict=True)
+    )
+    return prices.even if is_matrix else prices.placed
 
 
 def _copied_along_k(access: Access, dim: int, plan: CpuPlan, prices: Prices) -> float:

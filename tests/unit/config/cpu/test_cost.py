@@ -8,6 +8,7 @@ import pytest
 
 from imbrex.chip import CPU_ISAS, PRICES, Level, Prices
 from imbrex.config.context import Access, GemmContext
+from imbrex.config.cpu.columns import repays
 from imbrex.config.cpu.cost import ceiling_share, cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.cpu.space import cpu_space
@@ -76,13 +77,15 @@ def test_nothing_gets_cheaper_by_a_price(name: str) -> None:
 
 
 def test_a_panel_that_l1_cannot_keep_comes_again_behind_the_multiply_adds() -> None:
-    """B stays, and is read in place: 64 columns of 200 rows are 51,200 bytes, 16 of them 12,800."""
+    """B stays, and is read in place: 64 columns of 200 rows are 51,200 bytes, 16 of them 12,800.  The
+    first of eight panels of A finds it elsewhere.
+    """
     context = GemmContext(48, 1000, 200, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
     wide, narrow = (CpuTuning(6, n, 48, 1024, 208, 16, "k_blocked", "b") for n in (64, 16))
     slow = replace(AVX512, prices=replace(FREE, near=0.6, feed=1.0))
     fast = replace(AVX512, prices=replace(FREE, near=0.6, feed=0.001))
     free = replace(AVX512, prices=FREE)
-    assert cycles(wide, context, slow) == pytest.approx(8 * 16 * 64 * 200 * 4, rel=1e-3)
+    assert cycles(wide, context, slow) == pytest.approx(7 * 16 * 64 * 200 * 4, rel=1e-3)
     assert cycles(wide, context, free) == pytest.approx(cycles(wide, context, fast), rel=1e-3)
     assert cycles(narrow, context, slow) == cycles(narrow, context, free)
 
@@ -93,6 +96,27 @@ def test_the_busiest_thread_decides() -> None:
     alone = cycles(TILE, even, at_once)
     for threads, most in ((2, 4), (3, 3), (8, 1), (9, 1)):
         assert cycles(TILE, even, replace(at_once, threads=threads)) == pytest.approx(alone * most / 8)
+
+
+def test_what_comes_from_memory_comes_in_long_pieces() -> None:
+    """A hundred B of 400 KB: two panels of A meet each, so that one of four vectors is a quarter of the
+    pieces of one; of an array that L3 holds it costs what passes there.
+    """
+    gemm = GemmContext(10, 100, 1000, F32, 100, ALONG_K, ALONG_ROWS, ALONG_ROWS)
+    tiles = [CpuTuning(5, 16 * v, 10, 112 if v == 1 else 128, 1008, 16, "k_blocked", "b") for v in (1, 4)]
+    far, near = (replace(AVX512, prices=replace(FREE, **{p: 1.0})) for p in ("far_row", "passing_row"))
+    one, four = (cycles(t, gemm, far) - cycles(t, gemm, replace(AVX512, prices=FREE)) for t in tiles)
+    assert 0 < four < one / 3
+    assert cycles(tiles[0], gemm, near) == cycles(tiles[0], gemm, replace(AVX512, prices=FREE))
+    held = replace(gemm, b=replace(ALONG_ROWS, elements=100_000))
+    assert cycles(tiles[0], held, near) > cycles(tiles[0], held, far)
+
+
+def test_few_rows_do_not_part_b_into_columns() -> None:
+    """Five last columns of 1000 k: 3 rows save less than what it takes to part them, 64 save more."""
+    found = {(columns, rows): repays(columns, rows, 1000, 1, 16) for columns in (5, 8) for rows in (3, 64)}
+    assert found == {(5, 3): False, (5, 64): True, (8, 3): False, (8, 64): True}
+    assert not repays(5, 64, 1000, 4, 16), "four times as many elements a word"
 
 
 def test_columns_that_are_summed_along_k_are_no_panel() -> None:
@@ -110,7 +134,7 @@ def test_a_b_that_few_rows_meet_comes_in_long_pieces_of_its_rows() -> None:
     """4 MiB of it: a tile of 11 vectors costs less than of 8, and of 4; one that L1 holds costs nothing."""
     gemm = GemmContext(1, 1024, 1024, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
     tiles = [CpuTuning(1, 16 * v, 1, 16 * 33, 1024, 16, "k_blocked", "b") for v in (11, 3)]
-    passing = replace(AVX512, prices=replace(FREE, passing_row=1.0))
+    passing = replace(AVX512, prices=replace(FREE, passing_row=1.0, far_row=1.0))
     wide, narrow = (cycles(t, gemm, passing) - cycles(t, gemm, replace(AVX512, prices=FREE)) for t in tiles)
     assert 0 < wide < narrow / 3
     small = replace(gemm, n=16, k=64)
