@@ -225,21 +225,16 @@ class Kernel:
         and row-major where it states no strides.  TypeError and ValueError where they are not.  On a GPU,
         arrays that lie there are used in `stream` without waiting; arrays of the host are copied.
         """
-        operands, quick = self._operands, self._quick
-        if len(arrays) == len(operands) - len(self._written) and not self._reads_result:
+        written, quick = self._written, self._quick
+        if len(arrays) == self._read and not self._reads_result:
             parameters, given = self._sized(arrays).parameters, list(arrays)
-            for place in self._written:
+            for place in written:
                 given.insert(place, self.loaded.new_result(parameters[place], arrays[0]))
             arrays = tuple(given)
         count = self.threads if threads is None else threads
         if quick is None or not quick(arrays, stream, count):
             self._run(arrays, count, stream)
-        return self._results_of(arrays)
-
-    def _results_of(self, arrays: tuple[Any, ...]) -> Any:
-        """What a call returns, of all its arrays."""
-        places = self._written
-        return arrays[places[0]] if len(places) == 1 else tuple([arrays[place] for place in places])
+        return arrays[written[0]] if len(written) == 1 else tuple([arrays[place] for place in written])
 
     def check(self, seed: int = 0, *, values: Values | None = None, threads: int | None = None) -> Verdict:
         """Run on random operands and a poisoned result, compared with float64 element by element: a pass of
@@ -306,6 +301,11 @@ class Kernel:
     def _written(self) -> tuple[int, ...]:
         """Places of the results, the pre-activation's last."""
         return tuple(i for i, o in enumerate(self._operands) if o.is_written)
+
+    @cached_property
+    def _read(self) -> int:
+        """Arrays that are only read."""
+        return len(self._operands) - len(self._written)
 
     @cached_property
     def _quick(self) -> Callable[[tuple[Any, ...], Any, int], bool] | None:
