@@ -12,6 +12,7 @@ import pytest
 from imbrex.bench.gpu.sets import chosen
 from imbrex.config import tuning as tunings
 from imbrex.config.algorithm.matrices import direct_products
+from imbrex.config.algorithm.task import gemm_task_of
 from imbrex.config.configuration import parse, text
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.tiles import wanted
@@ -84,7 +85,7 @@ def test_a_host_of_large_caches_picks_what_one_of_small_caches_would_not() -> No
     """So that the law above has something to hold for."""
     (problem,) = parse_problem(OF_HOSTS[-1])
     assert isinstance(problem, Gemm)
-    (product,) = direct_products(problem).products
+    (product,) = direct_products(gemm_task_of(problem)).products
     for l3_bytes in (1 << 20, 480 << 20):
         machine = machine_for("cpu", "avx512", 1, 1 << 20, l3_bytes)
         (chosen,) = configuration_of(Request(problem, machine)).products

@@ -123,8 +123,12 @@ def test_product(device: Device, case: str, alpha: int, beta: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", ["in_place", "one_panel", "one_panel_guarded", "guarded", "runs", "strided", "columns", "columns_in_place"]
-)
+    "case",
+    [
+        "in_place", "one_panel", "one_panel_guarded", "guarded", "runs", "strided", "columns",
+        "columns_in_place",
+    ],
+)  # fmt: skip
 def test_operands_that_fill_their_pages(device: Device, case: str) -> None:
     """What is read in place may lie right before or after a page that nobody may read."""
     for at_start in (True, False):
