@@ -13,8 +13,9 @@ from tests.patience import HANG_S
 from imbrex.build.toolchain import compile_shared
 from imbrex.cli import main
 from imbrex.kernel import Kernel, compile
+from imbrex.problem import problem_text
 from imbrex.run.cuda.kernel import CudaKernel
-from imbrex.run.launch import Launch
+from imbrex.run.launch import Launch, Zero
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC is not installed")
 
@@ -23,6 +24,7 @@ LARGE, SMALL = "gemm -m 256 -n 512 -k 512 -t f16", "gemm -m 64 -n 512 -k 512 -t 
 SHARED = "gemm -m 128 -n 128 -k 4096 -t f32"
 TOLD = "gemm -t f16 -m ?1..320 -n 256 -k 512"
 ODD = "gemm -m 3 -n 5 -k 7 -t f32"
+SPARSE = "conv -n 2 -c 8 -H 8 -W 8 -k 8 -y 1 -x 1 -u 2 -v 2 -F 2"
 PROGRAM = """
 import ctypes, sys
 net = ctypes.CDLL(sys.argv[1])
@@ -47,7 +49,7 @@ print("code", code, ctypes.c_int.from_address(starts[-1]).value, flush=True)
 def net(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("gpu")
     with pytest.raises(SystemExit) as end:
-        main(("build", "--library", "net", LARGE, SMALL, SHARED, TOLD, ODD, "--target", "sm_90a", "--untuned",
+        main(("build", "--library", "net", LARGE, SMALL, SHARED, TOLD, ODD, SPARSE, "--target", "sm_90a", "--untuned",
               "-o", str(folder / "net")))  # fmt: skip
     assert end.value.code == 0
     source = Path(__file__).with_name("libcuda.cpp")
@@ -125,6 +127,17 @@ def test_workgroups_that_share_tiles_have_memory_of_the_stream(net: Path) -> Non
     ]
     assert said.count("give back") == len(workspace) and said[-1].startswith("code 0")
     assert said.index("give back") > max(i for i, one in enumerate(said) if one.startswith("launch"))
+
+
+def test_what_no_window_reaches_is_zeroed_first(net: Path) -> None:
+    kernel = compile(SPARSE, "sm_90a", untuned=True)
+    assert kernel.origin is not None
+    zero, *launches = kernel.origin.recipe.steps
+    assert isinstance(zero, Zero) and launches
+    sizes = [operand.reach * operand.dtype.bytes for operand in kernel.problem.operands]
+    said = called(net, problem_text(kernel.problem), 2, ",".join(map(str, sizes)))
+    done = [one.split()[0] for one in said if one.startswith(("fill", "launch"))]
+    assert f"fill 0 {sizes[zero.argument]}" in said and done == ["fill", *["launch"] * len(launches)]
 
 
 @pytest.mark.parametrize(
