@@ -43,6 +43,15 @@ def test_the_second_call_is_short(long_ways: list[str]) -> None:
     assert len(long_ways) == 1
 
 
+def test_a_call_that_finds_no_plan_makes_none(long_ways: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would take the place of one that is found."""
+    monkeypatch.setattr(plan, "_MOST", 1)
+    for _ in range(2):
+        np.testing.assert_array_equal(imbrex.gemm(A, B), A @ B)
+        np.testing.assert_array_equal(imbrex.gemm(A, B, np.ones((6, 4), np.float32)), A @ B + 1)
+    assert len(long_ways) == 3
+
+
 def test_one_array_twice_is_not_a_call_with_two(long_ways: list[str]) -> None:
     square, other = A[:4, :4].copy(), B[:4, :4].copy()
     np.testing.assert_array_equal(imbrex.gemm(square, square), square @ square)
