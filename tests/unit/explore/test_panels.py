@@ -59,6 +59,26 @@ def test_conflicts_are_those_that_the_plan_counts() -> None:
         assert sum(busiest) - len(busiest) == one.extra == 0
 
 
+@pytest.mark.parametrize("chip", ["gfx942", "sm_90a"])
+def test_what_asks_for_banks_stands_under_their_numbers(chip: str) -> None:
+    svg = studied(chip, TALL).panel("banks").svg
+    assert svg is not None
+    root = ElementTree.fromstring(svg)
+    numbers = [one for one in root.iter() if one.get("class") == "mid tiny soft"]
+    seen = 0
+    for box in (one for one in root.iter() if one.tag.endswith("rect")):
+        title = re.search(r"phase \d+, banks? (\d+)(?: to (\d+))?:", "".join(box.itertext()))
+        if title is None:
+            continue
+        x, y, width = (float(box.get(name, "")) for name in ("x", "y", "width"))
+        row = max(float(one.get("y", "")) for one in numbers if float(one.get("y", "")) < y)
+        above = [int(one.text or "") for one in numbers
+                 if float(one.get("y", "")) == row and x < float(one.get("x", "")) < x + width]  # fmt: skip
+        assert above == [*range(int(title[1]), int(title[2] or title[1]) + 1)]
+        seen += 1
+    assert seen > 8
+
+
 def test_configurations_are_drawn_to_the_scale_of_their_costs() -> None:
     """Each between the lines of the least cost and of the most, which the scale names."""
     panel = studied("gfx942", PRODUCT).panel("configurations")
