@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-__all__ = ["CHANNELS_FIRST", "Layouts", "Pads", "layouts_of", "pads_of"]
+from imbrex.function.window import integers
+
+__all__ = ["CHANNELS_FIRST", "Layouts", "Pads", "is_one", "layouts_of", "pads_of"]
 
 jax: Any = import_module("jax")
 
@@ -55,12 +57,15 @@ def pads_of(
         found = jax.lax.padtype_to_pads(tuple(image), reach, stride, padding.upper())
         (top, bottom), (left, right) = ((int(low), int(high)) for low, high in found)
         return (top, bottom), (left, right)
-    each = (
-        (padding, padding) if isinstance(padding, int) else () if isinstance(padding, str) else tuple(padding)
-    )
-    pairs = [(one, one) if isinstance(one, int) else tuple(one) for one in each]
-    if len(pairs) != 2 or any(len(pair) != 2 for pair in pairs):
+    each = (padding, padding) if is_one(padding) else tuple(padding)
+    pairs = [(one, one) if is_one(one) else tuple(one) for one in each]
+    if isinstance(padding, str) or len(pairs) != 2 or any(len(pair) != 2 for pair in pairs):
         wanted = "a number, one of height and one of width, a pair of each, 'SAME' or 'VALID'"
         raise ValueError(f"'padding' should be {wanted}, got {padding!r}")
-    (top, bottom), (left, right) = pairs
-    return (int(top), int(bottom)), (int(left), int(right))
+    top, bottom, left, right = integers("padding", [side for pair in pairs for side in pair])
+    return (top, bottom), (left, right)
+
+
+def is_one(value: Any) -> bool:
+    """Is it one value, not several in a row?"""
+    return isinstance(value, str) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0

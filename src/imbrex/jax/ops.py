@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from imbrex.function.window import integers
 from imbrex.jax.activation import ACTIVATIONS
 from imbrex.jax.derivatives import Moves, Shape, Turned, conv, convolution, fused, product, sizes
 from imbrex.jax.device import kind
-from imbrex.jax.layouts import CHANNELS_FIRST, layouts_of, pads_of
+from imbrex.jax.layouts import CHANNELS_FIRST, is_one, layouts_of, pads_of
 from imbrex.problem.activation import expect_activation, is_f32
 
 __all__ = ["conv2d", "matmul"]
@@ -41,11 +42,12 @@ def conv2d(
     kind()
     _expect_alike(x, w, 4)
     layouts = layouts_of(dimension_numbers)
+    both = _two("stride", stride), _two("dilation", dilation)
+    (groups,) = integers("groups", (groups,))
     images, filters = sizes(x.shape, layouts.images), sizes(w.shape, layouts.filters)
     if images["c"] != filters["c"] * groups:
         channels = f"images of {images['c']} channels do not meet filters of {filters['c']} in each group"
         raise ValueError(channels)
-    both = _two(stride), _two(dilation)
     pads = pads_of(padding, (images["h"], images["w"]), (filters["y"], filters["x"]), both)
     moves = Moves(both[0], pads, both[1], groups, layouts)
     result = convolution("forward", x.shape, w.shape, moves, x.dtype).result.shape
@@ -98,13 +100,18 @@ def _finish(
     return ACTIVATIONS[after](result) if after else result
 
 
-def _two(value: Pair) -> tuple[int, int]:
-    height, width = (value, value) if isinstance(value, int) else value
-    return height, width
+def _two(name: str, value: Any) -> tuple[int, int]:
+    """Height and width; TypeError and ValueError, in which `name` is the argument, for what is neither."""
+    found = integers(name, (value, value) if is_one(value) else tuple(value))
+    if len(found) != 2:
+        raise ValueError(f"'{name}' should be one integer or two, got {len(found)}")
+    return found[0], found[1]
 
 
 def _expect_alike(one: Any, other: Any, rank: int | None = None) -> None:
     for array in (one, other):
+        if not hasattr(array, "dtype"):
+            raise TypeError(f"an array of JAX's or NumPy's is wanted, got {type(array).__name__}")
         if rank is not None and array.ndim != rank:
             raise ValueError(f"an array of {rank} dimensions is wanted, got the shape {array.shape}")
     if one.dtype != other.dtype:

@@ -139,6 +139,11 @@ def test_one_kernel_has_the_epilogue(monkeypatch: pytest.MonkeyPatch) -> None:
         assert [text for text in seen if text != "None"] == texts
 
 
+def test_numbers_of_numpys_are_numbers() -> None:
+    of = {"stride": np.int64(2), "padding": np.array([1, 1]), "dilation": np.array(1), "groups": np.int8(2)}
+    near(ours.conv2d(X, W, **of), ours.conv2d(X, W, stride=2, padding=1, groups=2))
+
+
 def test_vmap_and_types() -> None:
     many = jnp.stack([X, 2 * X])
     near(jax.vmap(mine, (0, None))(many, W), jnp.stack([theirs(x, W) for x in many]))
@@ -155,6 +160,12 @@ def test_vmap_and_types() -> None:
         (lambda: ours.conv2d(X[0], W), ValueError, "4 dimensions"),
         (lambda: ours.conv2d(X, W), ValueError, "do not meet filters"),
         (lambda: ours.conv2d(X, W.astype("float16"), groups=2), TypeError, "of one type"),
+        (lambda: ours.conv2d(X, W, groups="2"), TypeError, "'groups' should be integers"),
+        (lambda: ours.conv2d(X, W, groups=2, stride=1.5), TypeError, "'stride' should be integers"),
+        (lambda: ours.conv2d(X, W, groups=2, padding=0.5), TypeError, "'padding' should be integers"),
+        (lambda: ours.conv2d(X, W, groups=2, dilation=(1,)), ValueError, "one integer or two, got 1"),
+        (lambda: jax.jit(lambda s: ours.conv2d(X, W, stride=s))(1), TypeError, "'stride' should be integers"),
+        (lambda: ours.matmul([[1.0]], B), TypeError, "is wanted, got list"),
         (lambda: ours.matmul(A, A), ValueError, "no product of arrays"),
         (lambda: ours.matmul(A, B, bias=A[0, 0]), ValueError, "'bias' should have shape .6,."),
         (lambda: ours.matmul(A, B, residual=B), ValueError, "'residual' should have shape .3, 5, 6."),
