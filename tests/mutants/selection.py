@@ -85,7 +85,7 @@ class Selection:
 
     def _by_name(self, path: str) -> Iterator[str]:
         """test_NAME.py of the mirrored folder, what else there has a word of the name, whoever imports it,
-        the folder, its package.
+        the folder, texts of the IR, its package.
         """
         inner = Path(path).with_suffix("").relative_to("src/imbrex")
         mirror = self.root / "tests/unit" / inner.parent
@@ -103,6 +103,8 @@ class Selection:
         ]
         yield from (test for test in everything if imports.search((self.root / test).read_text("utf-8")))
         yield from beside
+        if inner.parts[0] == "ir":
+            yield "tests/lit"
         yield from self._files(self.root / "tests/unit" / inner.parts[0], "**/test_*.py")
         yield from self._files(self.root / "tests/unit", f"test_{inner.parts[0]}*.py")
 

@@ -123,6 +123,7 @@ def test_selection() -> None:
     assert "tests/unit/emit/cuda/test_headers.py" in Selection(ROOT).tests(
         "src/imbrex/emit/device/cuda/store.h", 1
     )
+    assert "tests/lit" in Selection(ROOT).tests("src/imbrex/ir/ops/view.py", 1)
     recorded = {
         "tests/unit/slow.py": Recorded(9, {"src/imbrex/index/rule.py": [7]}),
         "tests/unit/index/test_map.py": Recorded(9, {"src/imbrex/index/rule.py": [8]}),
@@ -206,6 +207,7 @@ def test_nothing_is_known_where_no_test_runs(
     (done,) = trials.all([edge], [tree], lambda _: None)
     if "green" in names:
         assert done.outcome == SURVIVED and score([done]) == "0%"
+        assert done.by == "2 of its tests are skipped here"
         return
     assert done.outcome == SKIPPED and f"test_{names[0]}.py" in done.by and score([done]) == ""
     assert table([done])[-1] == "| all | 0 | 0 | 0 | 1 | 0 |  |"

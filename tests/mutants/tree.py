@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -38,7 +39,7 @@ BYTECODE: Final = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": ""}
 class Ran:
     """code: of the exit; None where it was ended.  seconds: of a processor.  failed: tests, or files.
 
-    passed: how many tests did.
+    passed, skipped: how many tests.
     """
 
     code: int | None
@@ -46,6 +47,7 @@ class Ran:
     seconds: float
     failed: Sequence[str] = ()
     passed: int = 0
+    skipped: int = 0
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,11 @@ class Tree:
         ran = self.run([*words, *tests], cpu, until)
         lastfailed = kept / "v/cache/lastfailed"
         failed = [*json.loads(lastfailed.read_text())] if lastfailed.exists() else []
-        passed = re.findall(r"(\d+) (?:passed|xfailed)\b", ran.output.rstrip().rpartition("\n")[2])
-        return replace(ran, failed=failed, passed=sum(map(int, passed)))
+        told = re.findall(r"(\d+) (\w+)", ran.output.rstrip().rpartition("\n")[2])
+        counts = Counter({word: int(count) for count, word in told})
+        return replace(
+            ran, failed=failed, passed=counts["passed"] + counts["xfailed"], skipped=counts["skipped"]
+        )
 
     def run(self, words: Sequence[str], cpu: float, until: float) -> Ran:
         """A module of Python; after `cpu` seconds, or at `until`, it is ended with all that it started."""

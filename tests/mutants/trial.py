@@ -52,12 +52,15 @@ class Trial:
 
 
 class Batch(NamedTuple):
-    """outcome, by, seconds: as of a trial; no outcome where these tests decide nothing.  passed: how many."""
+    """outcome, by, seconds: as of a trial; no outcome where these tests decide nothing.  passed, skipped: how
+    many of them.
+    """
 
     outcome: str
     by: str
     seconds: float
-    passed: int
+    passed: int = 0
+    skipped: int = 0
 
 
 @dataclass
@@ -96,31 +99,31 @@ class Trials:
             return Trial(mutant, EQUIVALENT, reason)
         if time.monotonic() >= self.until:
             return None
-        tests, spent, passed = self.tests(mutant.path, mutant.line), 0.0, 0
+        tests, spent, passed, skipped = self.tests(mutant.path, mutant.line), 0.0, 0, 0
         for files in _batches(tests, 2 if mutant.path.endswith(".py") else 1):
             batch = self._batch(mutant, tree, files, self.limit - spent)
             spent += batch.seconds
-            passed += batch.passed
+            passed, skipped = passed + batch.passed, skipped + batch.skipped
             if time.monotonic() >= self.until:
                 return None
             if batch.outcome:
                 return Trial(mutant, batch.outcome, batch.by, self.limit if batch.outcome == CUT else spent)
         if tests and not passed:
             return Trial(mutant, SKIPPED, f"none of its tests runs here: {' '.join(tests)}", spent)
-        return Trial(mutant, SURVIVED, "" if tests else "no test", spent)
+        limits = f"{skipped} of its tests are skipped here" if skipped else ""
+        return Trial(mutant, SURVIVED, limits if tests else "no test", spent)
 
     def _batch(self, mutant: Mutant, tree: Tree, batch: Sequence[str], cpu: float) -> Batch:
-        spent, passed, unsteady = 0.0, 0, set[str]()
+        spent, unsteady = 0.0, set[str]()
         while left := [test for test in batch if test not in self.silent | unsteady]:
             with tree.fault(mutant):
                 ran = tree.pytest(left, cpu - spent, self.until, self.silent | unsteady)
             spent += ran.seconds
             if ran.code in (0, NO_TESTS) or time.monotonic() >= self.until:
-                passed = ran.passed
-                break
+                return Batch("", "", spent, ran.passed, ran.skipped)
             if ran.code is None:
                 slow = self._is_sound(tree, left, max((cpu - spent + ran.seconds) / 2, 1))
-                return Batch(TIMEOUT if slow else CUT, " ".join(left) if slow else "", spent, 0)
+                return Batch(TIMEOUT if slow else CUT, " ".join(left) if slow else "", spent)
             failed = ran.failed or left  # all where pytest could not say
             with tree.fault(mutant):
                 again = tree.pytest(failed, self.limit, self.until)
@@ -128,8 +131,8 @@ class Trials:
             if again.code == 0:
                 unsteady.update(failed)
             elif self._is_sound(tree, failed, self.limit):
-                return Batch(KILLED, " ".join(failed), spent, ran.passed)
-        return Batch("", "", spent, passed)
+                return Batch(KILLED, " ".join(failed), spent)
+        return Batch("", "", spent)
 
     def _is_sound(self, tree: Tree, tests: Sequence[str], cpu: float) -> bool:
         """Do they pass without the fault?  Those that do not are silent from now on."""

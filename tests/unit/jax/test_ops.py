@@ -18,6 +18,7 @@ from imbrex.jax.activation import ACTIVATIONS  # noqa: E402
 from imbrex.problem.activation import EXPRESSIONS  # noqa: E402
 
 CHANNELS_LAST = ("NHWC", "HWIO", "NHWC")
+USUAL = {"stride": (1, 1), "dilation": (1, 1), "groups": 1}
 MOVES: dict[str, Any] = {"stride": (2, 1), "padding": 1, "groups": 2}
 
 
@@ -49,6 +50,21 @@ def test_values_under_jit_and_without() -> None:
     for b in (B, some(3, 8, 6)):
         near(jax.jit(ours.matmul)(A, b), A @ b)
     near(ours.matmul(A[:1], some(1, 8, 6)), A[:1] @ some(1, 8, 6))
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [{}, {"stride": (2, 1)}, {"padding": (0, 2)}, {"dilation": (1, 2)}, {"groups": 2}],
+    ids=lambda moves: next(iter(moves), "none"),
+)
+def test_what_is_left_out_is_as_usual(moves: dict[str, Any]) -> None:
+    pads = tuple((size, size) for size in moves.get("padding", (0, 0)))
+    stride, dilation, groups = (moves.get(name, usual) for name, usual in USUAL.items())
+    w = W if groups == 2 else some(6, 4, 3, 3)
+    want = jax.lax.conv_general_dilated(
+        X, w, stride, pads, rhs_dilation=dilation, feature_group_count=groups, precision="highest"
+    )
+    near(ours.conv2d(X, w, **moves), want)
 
 
 def test_gradients_and_their_gradients() -> None:

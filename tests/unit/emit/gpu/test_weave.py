@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate, pairwise
+from pathlib import Path
 
+from imbrex.build.amd.code_object import compile_code_object
 from imbrex.chip import GPU_MACHINES
 from imbrex.config.tuning import parse
 from imbrex.config.xdlops.loop import woven as order_of
 from imbrex.dtype import F16, F32
+from imbrex.emit.bundle import Bundle
 from imbrex.emit.gpu.weave import Woven, woven
 from imbrex.index.expr import lin, var
 from imbrex.lower.stmt import Barrier, Buffer, Comment, For, MatrixMultiply, Move, Ref, Stmt
@@ -68,11 +72,30 @@ def test_the_model_orders_as_the_header_does() -> None:
     assert "".join(op.unit[0] for op in found) == "rrmdmrmrdmrmdm"
 
 
-def test_a_kernel_that_reads_ahead_weaves_its_loop() -> None:
+def reading_ahead() -> Bundle:
     problem = Gemm(128, 128, 512, transpose_b=True, dtype="f16")
     tuning = parse("v1:xdlops:128,128,8,64,64,8,mfma_f32_32x32x16_f16,xor,ahead")
-    request = Request(problem, GPU_MACHINES["gfx950"], "gfx950", tuning=tuning)
-    loop = lower(request).bundle.files["kernel.hpp"].partition("#pragma unroll 1")[2]
+    return lower(Request(problem, GPU_MACHINES["gfx950"], "gfx950", tuning=tuning)).bundle
+
+
+def test_a_kernel_that_reads_ahead_weaves_its_loop() -> None:
+    loop = reading_ahead().files["kernel.hpp"].partition("#pragma unroll 1")[2]
     assert re.findall(r"weave<[^>]*>|barrier_after_direct\(\)", loop)[:4] == [
         "weave<0, 8, 8>", "barrier_after_direct()", "weave<8, 8, 8>", "weave<0, 8, 8>",
     ]  # fmt: skip
+
+
+def test_the_machine_code_has_that_order(tmp_path: Path) -> None:
+    """Nothing passes the next access: two weaves between barriers, of an access and its products each."""
+    bundle = reading_ahead()
+    compile_code_object(bundle.files, bundle.units[1], "gfx950", tmp_path)
+    kinds = {"buffer_load": "d", "ds_read": "r", "v_mfma": "m", "s_barrier": "|"}
+    text = (tmp_path / "kernel.s").read_text("utf-8")
+    code = "".join(kinds[word] for word in re.findall(rf"^\s+({'|'.join(kinds)})", text, re.M))
+    loads, reads = ([Operation(unit, lane_bytes=i) for i in range(8)] for unit in ("direct", "read"))  # type: ignore[arg-type]
+    both, last = (order_of(of, reads, Operation("matrix", 16), 8) for of in (loads, []))
+    steps = re.findall("[dr]m*", "".join(op.unit[0] for op in (*both, *last)))
+    ends = [*accumulate(map(len, steps), initial=0)]
+    wanted = ["".join(sorted(step)) for step in steps]
+    found = [["".join(sorted(part[a:b])) for a, b in pairwise(ends)] for part in code.split("|")]
+    assert wanted in found, code
