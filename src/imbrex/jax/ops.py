@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from imbrex.dtype import F64, I8, dtype
 from imbrex.function.window import integers
 from imbrex.jax.activation import ACTIVATIONS
 from imbrex.jax.derivatives import Moves, Shape, Turned, conv, convolution, fused, product, sizes
@@ -90,9 +91,10 @@ def _finish(
         if array is not None and array.dtype != one.dtype:
             raise TypeError(f"'{name}' should be of {one.dtype}, as the arrays are, got {array.dtype}")
     name = "" if activation is None else expect_activation(activation)
-    if one.dtype.name == "int8" and (name or bias is not None or residual is not None):
+    element = dtype(one.dtype.name)
+    if element == I8 and (name or bias is not None or residual is not None):
         raise TypeError("sums of int8 have no bias, residual or activation here")
-    after = name if name and one.dtype.name == "float64" and is_f32(name) else ""
+    after = name if name and element == F64 and is_f32(name) else ""
     added = {key: array for key, array in (("bias", bias), ("residual", residual)) if array is not None}
     own = "" if after else name
     is_plain = not added and not own

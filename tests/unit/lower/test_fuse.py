@@ -6,6 +6,7 @@ import pytest
 
 from imbrex.chip import CPU_ISAS, target
 from imbrex.config.algorithm.matrices import direct_products
+from imbrex.config.algorithm.task import gemm_task_of
 from imbrex.config.configured import configured
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.request import Request
@@ -128,7 +129,7 @@ def test_a_matrix_with_neighbours_along_m(k: int, dtype: str, is_copied: bool) -
     problem = Gemm(m=40, n=64, k=k, transpose_a=True, dtype=dtype)
     a = the_product(problem, tuning).a
     assert isinstance(a, InPlace) and (a.pitch, a.is_transposed, a.is_copied) == (40, True, is_copied)
-    (product,) = direct_products(problem).products
+    (product,) = direct_products(gemm_task_of(problem)).products
     tuned_to = parse(tuning)
     assert isinstance(tuned_to, CpuTuning)
     plan = tuned_to.plan(product.context)

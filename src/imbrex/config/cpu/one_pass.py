@@ -18,7 +18,7 @@ The terms, in cycles, added up and shared among threads:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil
+from math import ceil, prod
 
 from imbrex.chip import CpuMachine, Level, Prices
 from imbrex.config.context import SAMPLE, Access, round_up
@@ -85,7 +85,8 @@ def _passing(most_bytes: float, vectors: float, of: Access, plan: CpuPlan, machi
     than the array has, which windows show several times.
     """
     prices, array_bytes = machine.prices, _array_bytes(of, most_bytes, plan)
-    is_far = array_bytes > machine.l3_bytes // L3_PARTS
+    is_shown_again = 2 * array_bytes <= most_bytes * plan.context.g  # windows, mostly from a cache
+    is_far = array_bytes > machine.l3_bytes // L3_PARTS and not is_shown_again
     each, row = (prices.far, prices.far_row) if is_far else (prices.passing, prices.passing_row)
     return min(most_bytes, array_bytes / plan.context.g) * (each + row / vectors)
 
@@ -231,6 +232,8 @@ def _far_rows(plan: CpuPlan, machine: CpuMachine) -> float:
     gemm, t = plan.oriented, plan.tuning
     b, matrix_bytes = gemm.b, gemm.k * gemm.n * plan.context.dtype.bytes
     is_tiled = CPU_UNITS[t.unit].tiles is not None  # whose `far_feed` says it
+    if not _is_matrix(b, (gemm.g, gemm.k, gemm.n)):  # windows show what they show again and again
+        return 0.0
     is_near = _array_bytes(b, matrix_bytes, plan) <= machine.l2_bytes
     if is_tiled or is_near or b.step[1] != 1 or b.run[1] < b.run[0]:
         return 0.0
@@ -286,20 +289,26 @@ def _kept_sums(plan: CpuPlan, machine: CpuMachine) -> float:
 def _windows(plan: CpuPlan, prices: Prices) -> float:
     gemm = plan.oriented
     row_blocks, column_blocks = plan.blocks
-    b, c = (_place(access, (first, gemm.n), prices) for access, first in ((gemm.b, gemm.k), (gemm.c, gemm.m)))
+    pairs = (gemm.b, gemm.k), (gemm.c, gemm.m)
+    b, c = (_place(access, (gemm.g, first, gemm.n), prices) for access, first in pairs)
     a = 0.0 if reads_a_in_place(plan) or plan.reads_columns else plan.block_rows * prices.placed
     return row_blocks * column_blocks * ((plan.block_columns + gemm.k) * b + a + plan.block_columns * c)
 
 
-def _place(access: Access, sizes: tuple[int, int], prices: Prices) -> float:
+def _place(access: Access, sizes: tuple[int, int, int], prices: Prices) -> float:
     """The address of a row or lane: of a matrix, whose rows or columns are neighbours all along, it is no
     more than written.
     """
-    is_matrix = any(
+    return prices.even if _is_matrix(access, sizes) else prices.placed
+
+
+def _is_matrix(access: Access, sizes: tuple[int, int, int]) -> bool:
+    """Are rows or columns neighbours all along, and none shown twice?  Windows are not."""
+    is_shown_once = access.elements == 0 or access.elements >= prod(sizes)
+    return is_shown_once and any(
         step == 1 and run >= min(size, SAMPLE)
-        for step, run, size in zip(access.step, access.run, sizes, strict=True)
+        for step, run, size in zip(access.step, access.run, sizes[1:], strict=True)
     )
-    return prices.even if is_matrix else prices.placed
 
 
 def _copied_along_k(access: Access, dim: int, plan: CpuPlan, prices: Prices) -> float:
