@@ -37,12 +37,15 @@ CPU: Final = (
     "tests/unit/function/test_batches.py",
 )
 
-# A folder of device code, to the tests that execute it; the longest that fits is the one.
+# A folder of device code, or a file, to the tests that execute it; the longest that fits is the one.
 HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "src/imbrex/bench": ("tests/unit/bench",),
     "src/imbrex/cdna/core": ("tests/unit/cdna", "tests/cdna/test_instructions.py", *CDNA),
     "src/imbrex/emit/device/common": (*CPU, *LANES, *HOPPER),
     "src/imbrex/emit/device/cpu": CPU,
+    "src/imbrex/emit/device/cpu/tile.h": ("tests/e2e/test_tiles.py", *CPU),
+    "src/imbrex/emit/device/cpu/tile_rows.h": ("tests/e2e/test_tiles.py", *CPU),
+    "src/imbrex/emit/device/cpu/vec_arm.h": ("tests/e2e/test_aarch64.py", *CPU),
     "src/imbrex/emit/device/gpu": ("tests/unit/emit/gpu", *CDNA, *LANES),
     "src/imbrex/emit/device/hip": ("tests/unit/emit/hip", "tests/unit/emit/gpu", *CDNA),
     "src/imbrex/emit/device/cuda": (*HOPPER, "tests/unit/emit/cuda"),

@@ -88,7 +88,7 @@ def test_torch_does_not_take_part_in_what_would_need_a_copy() -> None:
         Conv2d("forward", 1, 2, 5, 5, 2, 3, 3, pad_h=(1, 0)),
         Conv2d("forward", 1, 2, 5, 5, 2, 3, 3, input_layout="CNHW"),
         Gemm(5, 6, 7, alpha=2.0),
-        Gemm(5, 6, 7, dtype="i8"),
+        Gemm(5, 6, 7, dtype="i8", batch=2),
         Gemm(5, 6, 7, epilogue="relu(x + bias)"),
     ):
         assert peer.call(problem, random_operands(problem).arrays) is None
