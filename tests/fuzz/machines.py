@@ -223,6 +223,7 @@ def command(*words: str) -> bool:
             except SystemExit as ended:
                 code = ended.code
         files = os.listdir(folder)
+        written = [path.read_text("utf-8") for path in map(Path, files) if path.is_file()]
     said = errors.getvalue()
     assert code in (0, 1, 2), f"exit code {code}: {said}"
     assert "a fault of Imbrex" not in said and "Traceback" not in said, said
@@ -231,7 +232,8 @@ def command(*words: str) -> bool:
     assert code == 0 or (is_one and files == []), f"{said!r}, {files}"
     assert len(said) < 4000 and all(c.isprintable() or c in "\n\t" for c in said), repr(said)
     if code == 0 and "json" in words and "--levels" not in words and "--meaning" not in words:
-        json.loads(out.getvalue())
+        for result in written if "-o" in words else [out.getvalue()]:
+            json.loads(result)
     return code == 0
 
 

@@ -83,6 +83,7 @@ def test_control_the_oracles_see_what_is_wrong(monkeypatch: pytest.MonkeyPatch) 
         (IR, ("func.func @f(%a: memref<4xf32>) { func.return }",), True),
         (IR, ("func.func @f(%a: memref<4xf32>) { func.retur }",), False),
         (COMMANDS, ("map", "6x8"), True),
+        (COMMANDS, ("map", "6x8", "-o", "out.txt", "--format", "json"), True),
         (COMMANDS, ("map", "6"), False),
         (LEVELS, ("gemm -m 5 -n 3 -k 2", "avx2", "", ""), True),
         (LEVELS, ("gemm -m 5 -n 3 -k 2", "avx2", "winograd", ""), False),
