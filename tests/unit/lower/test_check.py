@@ -15,17 +15,23 @@ from imbrex.lower.prune import pruned
 from imbrex.lower.stmt import (
     Alloc,
     Buffer,
+    Evaluate,
+    Exchange,
     For,
     Kernel,
     Let,
     MatrixMultiply,
     Move,
+    MulAdd,
+    PanelGemm,
     Ref,
     Stmt,
     indices,
     is_collective,
 )
+from imbrex.problem.epilogue import parse
 from imbrex.view.mma import instruction
+from imbrex.view.mma.vector import CPU_UNITS
 
 ONE = instruction("mfma_f32_32x32x8_f16")
 A, B, C = (Buffer(n, t, e, "private") for n, t, e in (("a", F16, 8), ("b", F16, 8), ("c", F32, 32)))
@@ -37,6 +43,61 @@ DIRECT = Move(Ref(LDS, ITEM * 8), Ref(SOURCE, ITEM * 16), 8, direct=True)
 
 def kernel(*body: Stmt, items: int = 128) -> Kernel:
     return Kernel("k", (SOURCE,), frozenset(), 1, items, (*map(Alloc, (A, B, C, LDS)), *body))
+
+
+HELD, ARRAY = Buffer("held", F32, 16, "private"), Buffer("array", F32, 64, "global")
+PANEL = PanelGemm(
+    Ref(ARRAY, lin(64 - 24)),
+    Ref(HELD, lin(15)),
+    Ref(HELD, lin(15)),
+    lin(8),
+    3,
+    4,
+    10,
+    None,
+    False,
+    CPU_UNITS["fma"],
+)
+LAST: dict[str, tuple[Stmt, tuple[str, ...]]] = {
+    "move": (Move(Ref(HELD, lin(12)), Ref(ARRAY, lin(60)), 4), ("dest", "source")),
+    "evaluate": (
+        Evaluate(
+            Ref(HELD, lin(12)), parse("relu(x)").expression, (("x", Ref(ARRAY, lin(64 - 16)), 5),), F32, 4
+        ),
+        ("dest", "values"),
+    ),
+    "multiply": (MulAdd(Ref(HELD, lin(15)), Ref(HELD, lin(15)), Ref(ARRAY, lin(63))), ("c", "a", "b")),
+    "exchange": (Exchange(Ref(HELD, lin(8)), Ref(ARRAY, lin(56)), 8, False), ("dest", "source")),
+    "panel": (PANEL, ("c", "a", "b")),
+    "panel at an edge": (
+        replace(PANEL, a=Ref(HELD, lin(13)), b=Ref(HELD, lin(12)), guards=(Guard(ITEM, 64),)),
+        ("a", "b"),
+    ),
+}
+"""Accesses of the last elements that there are, and their parts."""
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), [(name, part) for name, (_, parts) in LAST.items() for part in parts]
+)
+def test_an_access_of_one_element_more_is_refused(name: str, part: str) -> None:
+    """But where a guard says which ones exist."""
+    stmt, _ = LAST[name]
+
+    def moved(ref: Ref, *guards: Guard) -> Ref:
+        return replace(ref, offset=ref.offset + 1, guards=guards)
+
+    def with_part(*guards: Guard) -> Kernel:
+        of = getattr(stmt, part)
+        changed = (
+            tuple((x, moved(ref, *guards), y) for x, ref, y in of) if part == "values" else moved(of, *guards)
+        )
+        return kernel(Alloc(HELD), replace(stmt, **{part: changed}), items=1)  # type: ignore[arg-type]
+
+    checked(kernel(Alloc(HELD), stmt, items=1))
+    with pytest.raises(AssertionError, match=r"elements .* of (held|array), of"):
+        checked(with_part())
+    checked(with_part(Guard(var("row", 9), 8)))
 
 
 def test_a_matrix_instruction_stays_in_its_registers() -> None:

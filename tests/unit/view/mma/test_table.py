@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import pytest
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.view.mma import CHIPS, instruction, instructions, nearest, on_chip, taking
+from imbrex.view.mma import CHIPS, in_packs, instruction, instructions, nearest, on_chip, taking
 
 
 @pytest.mark.parametrize(
@@ -72,6 +74,28 @@ def test_what_a_lane_holds(
     assert (found.a_elements, found.b_elements, found.c_elements) == elements
     assert (found.registers("a"), found.registers("b"), found.registers("c")) == registers
     assert found.k_base == k_base
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_registers_hold_every_element_once(chip: str) -> None:
+    """But of RDNA3's, whose operands several lanes hold."""
+    for found in instructions(chip):
+        shapes = {"a": (found.m, found.k), "b": (found.k, found.n), "c": (found.m, found.n)}
+        for operand in found.held:
+            bits = prod(shapes[operand]) * found.blocks * found.register_bits(operand)
+            copies = found.wave // 16 if chip == "gfx11" and operand != "c" else 1
+            held = found.registers(operand) * 32 * found.wave
+            assert held == max(copies * bits, 32 * found.wave), (found.name, operand)
+
+
+@pytest.mark.parametrize("chip", ["gfx942", "gfx950"])
+def test_packs_are_in_the_registers_of_their_elements(chip: str) -> None:
+    asked = [i for i in instructions(chip) if i.blocks == 1 and i.k_base == i.a_elements > 1]
+    assert len(asked) > 9
+    for found in asked:
+        packed = in_packs(found, 2)
+        for operand in found.held:
+            assert packed.registers(operand) == found.registers(operand), (found.name, operand)
 
 
 @pytest.mark.parametrize(

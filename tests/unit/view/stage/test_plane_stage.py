@@ -93,14 +93,17 @@ class Half:
     bytes = 2
 
 
-@pytest.mark.parametrize("streams", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("streams", "images"), [(0, 1), (1, 1), (2, 1), (0, 2), (0, 4)], ids=lambda count: str(count)
+)
 @pytest.mark.parametrize(("width", "rows"), [(56, 2), (28, 4), (12, 4), (64, 1)])
-def test_boxes_are_rows_of_groups(width: int, rows: int, streams: int) -> None:
-    of = stage(width, rows, streams)
-    form = plane_access(asked(layer(8, width), of), Half())
-    assert isinstance(form, Box)
+def test_boxes_are_rows_of_groups(width: int, rows: int, streams: int, images: int) -> None:
+    """Of every image of a step, each where the image's own pixels are wanted."""
+    of = stage(width, rows, streams, images)
+    form = plane_access(asked(layer(8, width, n=4), of), Half())
+    assert isinstance(form, Box), form
     assert form.sizes[0] == of.abreast * width and form.strides[0] == width * 8
-    assert len(form.pieces) == of.input.groups * of.input.rows
+    assert len(form.pieces) == images * of.input.groups * of.input.rows
     assert [p.byte_offset for p in form.pieces] == [i * 64 * 128 for i in range(len(form.pieces))]
 
 
