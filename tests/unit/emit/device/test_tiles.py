@@ -1,0 +1,30 @@
+"""Tiles of AMX as Linux lets a process have them: where no machine here has any, the numbers are its own."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+from imbrex.emit.bundle import device_headers
+
+XTILEDATA = 18
+"""State component of the tiles' data (Intel SDM, volume 1, 13.1)."""
+
+
+def test_the_system_call_has_linuxs_numbers() -> None:
+    text = device_headers("cpu")["device/cpu/amx/tile.h"]
+    (line,) = re.findall(r"constexpr long ask_for_state = .*", text)
+    numbers = {name: int(number, 0) for name, number in re.findall(r"(\w+) = (\w+)", line)}
+    assert numbers["tiles"] == XTILEDATA and numbers["never_asked"] > 0, "answers are 0 and negative ones"
+    assert numbers["ask_for_state"] == defined("prctl.h", "ARCH_REQ_XCOMP_PERM")
+    assert numbers["arch_prctl"] == defined("unistd_64.h", "__NR_arch_prctl")
+
+
+def defined(header: str, name: str) -> int:
+    """What the headers of Linux have that come with the compiler."""
+    ziglang = find_spec("ziglang")
+    assert ziglang is not None and ziglang.origin is not None
+    text = (Path(ziglang.origin).parent / "lib/libc/include/x86-linux-any/asm" / header).read_text("utf-8")
+    (number,) = re.findall(rf"^#define {name}\s+(\w+)", text, re.M)
+    return int(number, 0)
