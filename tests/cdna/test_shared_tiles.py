@@ -43,6 +43,28 @@ def test_equals_the_reference(problem: Problem, tuning: str, schedule: str, chip
         assert outcome.is_right and outcome.is_exact, str(outcome)
 
 
+@pytest.mark.parametrize(("problem", "tuning"), CASES, ids=["gemm", "gemm of waves", "weights"])
+def test_flags_are_down_again(problem: Problem, tuning: str, gpu: Gpu) -> None:
+    """Whoever awaits one lowers it, so that each that was raised was awaited."""
+    hip = gpu("gfx942")
+    clear, free = hip.hipMemsetAsync, hip.hipFree
+    flags, left = dict[int, int](), list[bytes]()
+
+    def cleared(address: int, value: int, count: int, stream: object) -> Any:
+        flags[address] = count
+        return clear(address, value, count, stream)
+
+    def freed(address: int) -> Any:
+        if address in flags:
+            left.append(ctypes.string_at(address, flags.pop(address)))
+        return free(address)
+
+    hip.hipMemsetAsync, hip.hipFree = cleared, freed
+    kernel = compile(problem, "gfx942", tuning, schedule="stream_k:5")
+    assert kernel.check(1).is_right
+    assert left and not any(map(any, left))
+
+
 @pytest.mark.parametrize("rows", [0, 1, 3, 99])
 def test_a_group_that_the_host_gives(rows: int, gpu: Gpu) -> None:
     """One code object: the number of tiles of a group lies in the workspace."""
