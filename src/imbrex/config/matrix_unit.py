@@ -6,7 +6,8 @@ from imbrex.chip import GpuMachine, Machine
 from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.request import Request
-from imbrex.config.warpgroup.plan import WarpgroupTuning, columns_of
+from imbrex.config.warpgroup.instruction import columns_of
+from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops.mfma import served
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.dtype import DType
@@ -28,4 +29,4 @@ def multiplies(machine: Machine, dtype: DType) -> bool:
     """Has the machine matrix instructions of this type, of waves or of warpgroups?"""
     if not isinstance(machine, GpuMachine):
         return False
-    return bool(columns_of(dtype) if machine.has_warpgroups else served(dtype, machine.chip))
+    return bool(columns_of(dtype, machine) if machine.has_warpgroups else served(dtype, machine.chip))

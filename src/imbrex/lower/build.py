@@ -67,7 +67,7 @@ def program(module: ModuleOp, outputs: frozenset[int], machine: Machine = WAVES,
     first: the number of its first launch.
     """
     (function,) = [f for f in module.walk() if isinstance(f, FuncOp)]
-    reader = Reader()
+    reader = Reader(machine)
     own = tuple(reader.declare(arg, f"argument{i}") for i, arg in enumerate(function.args))
     scratch = [op for op in function.body.block.ops if isinstance(op, WorkspaceOp)]
     workspace = tuple(reader.declare(op.result, "workspace") for op in scratch)

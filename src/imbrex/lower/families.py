@@ -16,7 +16,8 @@ from typing import assert_never
 from imbrex.config.halo.lines import LinesTuning
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
-from imbrex.config.warpgroup.plan import WarpgroupTuning, instruction_of
+from imbrex.config.warpgroup.instruction import instruction_of
+from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.atom import Param
 from imbrex.index.expr import lin, var
@@ -88,9 +89,10 @@ def _product(op: WarpgroupGemmOp, tuning: WarpgroupTuning, reader: Reader) -> Pi
         stages=tuning.stages,
         work=_work(op, replace(_tiles(op), run_time=_run_time(op, out)), reader),
         team=_rows(tuning),
-        multiply=Dense(_layout(op), tuning.k_per_block),
-        sums=_sums(op),
+        multiply=Dense(_layout(op, reader), tuning.k_per_block),
+        sums=_sums(op, reader),
         c=out,
+        machine=reader.gpu,
     )
 
 
@@ -103,15 +105,16 @@ def _raster(op: WarpgroupGemmOp, tuning: HaloTuning, reader: Reader) -> Pipeline
         stages=tuning.stages,
         work=Dealt(_tiles(op)),
         team=_rows(tuning),
-        multiply=_of_taps(op, tuning, tile.channels),
-        sums=Plain(_layout(op)),
+        multiply=_of_taps(op, tuning, tile.channels, reader),
+        sums=Plain(_layout(op, reader)),
         c=drain(op, reader),
+        machine=reader.gpu,
     )
 
 
 def _lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> Pipeline:
     by = by_lines(op, tuning, reader)
-    rows = instruction_of(element_type(op.a), by.filter.rows * by.filter.each)
+    rows = instruction_of(element_type(op.a), by.filter.rows * by.filter.each, reader.gpu)
     return Pipeline(
         a=by.a,
         b=by.b,
@@ -119,8 +122,9 @@ def _lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> Pipeline
         work=LineWork(_tiles(op), tuning.line, tuning.window_rows, by.exists, by.streams),
         team=Streams(tuning.consumers, in_turn=tuning.pingpong),
         multiply=WindowRows(rows, by.tile, by.filter),
-        sums=Slots(_layout(op), tuning.window_rows),
+        sums=Slots(_layout(op, reader), tuning.window_rows),
         c=drain(op, reader),
+        machine=reader.gpu,
     )
 
 
@@ -131,9 +135,10 @@ def _taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> Pipe
         stages=tuning.stages,
         work=Dealt(_tiles(op)),
         team=SplitColumns(tuning.consumers),
-        multiply=Dense(_layout(op), tuning.k_per_block),
-        sums=Plain(_layout(op)),
+        multiply=Dense(_layout(op, reader), tuning.k_per_block),
+        sums=Plain(_layout(op, reader)),
         c=drain(op, reader),
+        machine=reader.gpu,
     )
 
 
@@ -146,8 +151,9 @@ def _diagonal(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> 
         work=OneTile(_tiles(op)),
         team=SplitSteps(tuning.consumers),
         multiply=WarpRaster(tile, tuning.k_per_block, tuning.diagonal),
-        sums=Plain(_layout(op)),
+        sums=Plain(_layout(op, reader)),
         c=drain(op, reader),
+        machine=reader.gpu,
     )
 
 
@@ -160,8 +166,9 @@ def _planes(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> Pi
         work=OneTile(_tiles(op)),
         team=SplitSteps(tuning.consumers),
         multiply=WarpPlanes(planes, tuning.diagonal),
-        sums=Plain(_layout(op)),
+        sums=Plain(_layout(op, reader)),
         c=drain(op, reader),
+        machine=reader.gpu,
     )
 
 
@@ -215,25 +222,26 @@ def _work(op: WarpgroupGemmOp, tiles: Tiles, reader: Reader) -> Work:
     return Planned(tiles, plan, Workspace(_slot(op.partials, op, reader), _slot(op.flags, op, reader)))
 
 
-def _of_taps(op: WarpgroupGemmOp, tuning: HaloTuning, channels: int) -> Multiply:
+def _of_taps(op: WarpgroupGemmOp, tuning: HaloTuning, channels: int, reader: Reader) -> Multiply:
     """All columns by all of a tap's channels, or blocks of them."""
     depth, blocks = tuning.k_per_block, tuning.diagonal
     if blocks == 1:
-        return Dense(_layout(op), depth)
-    return Blocks(instruction_of(element_type(op.a), tuning.n_per_block // blocks), depth, blocks, channels)
+        return Dense(_layout(op, reader), depth)
+    block = instruction_of(element_type(op.a), tuning.n_per_block // blocks, reader.gpu)
+    return Blocks(block, depth, blocks, channels)
 
 
-def _sums(op: WarpgroupGemmOp) -> Sums:
+def _sums(op: WarpgroupGemmOp, reader: Reader) -> Sums:
     if op.phases is None:
-        return Plain(_layout(op))
+        return Plain(_layout(op, reader))
     phases, depth = op.phases.data, op.tuning_.k_per_block
     steps = tuple(length // depth for length in phases.lengths)
-    return Phases(_layout(op), phases.box, phases.of, steps)
+    return Phases(_layout(op, reader), phases.box, phases.of, steps)
 
 
-def _layout(op: WarpgroupGemmOp) -> Instruction:
+def _layout(op: WarpgroupGemmOp, reader: Reader) -> Instruction:
     """The instruction of all columns (of a phase) that a consumer has."""
-    return instruction_of(element_type(op.a), op.own_columns)
+    return instruction_of(element_type(op.a), op.own_columns, reader.gpu)
 
 
 def _by_engine(found: Stage, rule: str) -> Stage:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
-from imbrex.chip import VECTOR_BYTES
+from imbrex.chip import VECTOR_BYTES, GpuMachine
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Buffer, Ref, StoreMethod
@@ -154,7 +154,7 @@ class Drain:
 class Pipeline:
     """c[row, column] = alpha * sum over k of a[k, row] * b[k, column] + beta * c, over all of the grid.
 
-    stages: of the ring, or of each where consumers have one each.
+    stages: of the ring, or of each where consumers have one each.  machine: what the kernel is for.
     """
 
     a: Stage
@@ -165,6 +165,7 @@ class Pipeline:
     multiply: Multiply
     sums: Sums
     c: Drain
+    machine: GpuMachine
 
     @property
     def tiles(self) -> Tiles:

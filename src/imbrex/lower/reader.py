@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+from imbrex.chip import GpuMachine, Machine
 from imbrex.dtype import DType
 from imbrex.index.expr import Lin, lin
 from imbrex.index.map import Map
@@ -37,11 +38,18 @@ SPACES: dict[int, Space] = {0: "global", LDS: "lds", PRIVATE: "private"}
 
 @dataclass
 class Reader:
-    """Values seen so far in one function."""
+    """Values seen so far in one function, of a program for `machine`."""
 
+    machine: Machine
     buffers: dict[SSAValue, Buffer] = field(default_factory=lambda: dict[SSAValue, Buffer]())
     indices: dict[SSAValue, Lin] = field(default_factory=lambda: dict[SSAValue, Lin]())
     names: set[str] = field(default_factory=lambda: set(RESERVED))
+
+    @property
+    def gpu(self) -> GpuMachine:
+        """The machine of a program whose workgroups have several work items."""
+        assert isinstance(self.machine, GpuMachine), self.machine.name
+        return self.machine
 
     def declare(self, value: SSAValue, hint: str) -> Buffer:
         """The buffer that a memref value names from here on."""

@@ -55,7 +55,7 @@ def made(name: str) -> Pipeline:
     given = None if case.tuning is None else tunings.parse(case.tuning)
     machine, schedule = GPU_MACHINES["sm_90a"], None if case.schedule is None else tiles.parse(case.schedule)
     *_, last = levels(Request(case.problem, machine, "sm_90a", given, case.algorithm, schedule=schedule))
-    (found,) = [k.pipeline for k in program(last.module, frozenset({2})).kernels if k.pipeline]
+    (found,) = [k.pipeline for k in program(last.module, frozenset({2}), machine).kernels if k.pipeline]
     return found
 
 

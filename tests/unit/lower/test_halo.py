@@ -46,7 +46,7 @@ def lowered(problem: Conv2d, tuning: str | None = None, algorithm: str | None = 
     """By the tuning that is given, or the fastest of those whose windows read all taps out of one raster."""
     given = _fastest(problem, algorithm) if tuning is None else tunings.parse(tuning)
     *_, last = levels(Request(problem, MACHINE, "sm_90a", given, algorithm))
-    (found,) = [k.pipeline for k in program(last.module, frozenset()).kernels if k.pipeline]
+    (found,) = [k.pipeline for k in program(last.module, frozenset(), MACHINE).kernels if k.pipeline]
     return found
 
 

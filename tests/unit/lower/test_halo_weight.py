@@ -42,7 +42,7 @@ def weights(n: int, c: int, h: int, w: int, k: int, **given: Any) -> Conv2d:
 def lowered(problem: Conv2d, tuning: str | None = None, algorithm: str | None = "halo:1") -> Pipeline:
     given = None if tuning is None else tunings.parse(f"v1:halo_weight:{tuning}")
     *_, last = levels(Request(problem, MACHINE, "sm_90a", given, algorithm))
-    (found,) = [k.pipeline for k in program(last.module, frozenset()).kernels if k.pipeline]
+    (found,) = [k.pipeline for k in program(last.module, frozenset(), MACHINE).kernels if k.pipeline]
     return found
 
 

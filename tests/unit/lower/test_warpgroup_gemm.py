@@ -208,7 +208,9 @@ def test_copies_are_read_by_tensor_maps(
         return  # the output is read where it is
     request = Request(Conv2d(direction, **sizes, **LAYERS[layout]), MACHINE, "sm_90a", None, algorithm)
     *_, last = levels(request)
-    found = [g for k in program(last.module, frozenset({2})).kernels if (g := k.pipeline) is not None]
+    found = [
+        g for k in program(last.module, frozenset({2}), MACHINE).kernels if (g := k.pipeline) is not None
+    ]
     assert found
     is_read_in_place = (direction, layout) == ("backward_weight", "nchw")
     for gemm in found:

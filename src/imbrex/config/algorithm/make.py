@@ -125,7 +125,7 @@ def halo(task: ConvTask, given: Tuning | None) -> Made:
     chosen = windows if isinstance(windows, str) else given or windows.best()
     match windows, chosen:
         case Windows(), HaloTuning() | LinesTuning():
-            blocks = diagonal_of(windows.whole, windows.dtype)
+            blocks = diagonal_of(windows.whole, windows.dtype, windows.machine)
             return Made(NAMES[task.direction], (windows.view(chosen),), tuning=chosen, diagonal=blocks)
         case WeightWindows(), HaloWeightTuning():
             return _halo_weight(task, windows, chosen)

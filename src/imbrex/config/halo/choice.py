@@ -91,9 +91,10 @@ class Windows:
                 yield filled.plan(plan.context, self.machine)
 
     def _space(self) -> Iterator[WindowTuning]:
-        yield from halo_space(self.whole, self.dtype)
+        yield from halo_space(self.whole, self.dtype, self.machine)
         if self.conv.dilations == (1, 1):
-            yield from line_space(self.whole, (self.conv.height.window, self.conv.width.window), self.dtype)
+            window = self.conv.height.window, self.conv.width.window
+            yield from line_space(self.whole, window, self.dtype, self.machine)
 
     def _height(self, tuning: WindowTuning) -> int:
         """Lines of an image, whole tiles of them where an image has several."""
@@ -109,7 +110,7 @@ class Windows:
 
     def _why_none(self) -> str:
         """A reason of the first tuning, where all have one."""
-        first = next(halo_space(self.whole, self.dtype), None)
+        first = next(halo_space(self.whole, self.dtype, self.machine), None)
         if first is not None:
             context = context_of(self.view(first), self.dtype)
             broken = check(first, context, self.machine)

@@ -12,7 +12,7 @@ from imbrex.config.halo.lines import LinesPlan
 from imbrex.config.halo.plan import HaloPlan
 from imbrex.config.halo.window import WindowPlan
 from imbrex.config.spent import Spent
-from imbrex.config.warpgroup.plan import instruction_of
+from imbrex.config.warpgroup.instruction import instruction_of
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import Multiplied, norm
 from imbrex.view.mma.hopper import ROWS
@@ -41,14 +41,12 @@ class Tile:
         """Cycles of the matrix unit, which reads A and B from shared memory; pixels and sums pass through it:
         what an H200 takes for a tile is nearly what shared memory does.
         """
-        t, dtype = self.plan.tuning, self.plan.context.dtype
-        used = instruction_of(dtype, t.n_per_block // t.diagonal)
+        t, dtype, machine = self.plan.tuning, self.plan.context.dtype, self.plan.machine
+        used = instruction_of(dtype, t.n_per_block // t.diagonal, machine)
         made = Multiplied(used, t.m_per_block // ROWS * -(-t.k_per_block // used.k), dtype)
         through = t.loaded_pixels * t.channels * dtype.bytes + 2 * self.stored
         slowed = self.rates.matrix + self.rates.power
-        return max(
-            made.cycles(self.plan.machine) * slowed, (made.read_bytes + through) / self.rates.shared_bytes
-        )
+        return max(made.cycles(machine) * slowed, (made.read_bytes + through) / self.rates.shared_bytes)
 
     @property
     def loads(self) -> float:
@@ -120,7 +118,7 @@ class Line:
     def products(self) -> float:
         """Cycles of the matrix unit and of shared memory, from which it reads A and B."""
         t, dtype, rates = self.plan.tuning, self.plan.context.dtype, self.rates.halo
-        used = instruction_of(dtype, t.window_rows * t.n_per_block // t.diagonal)
+        used = instruction_of(dtype, t.window_rows * t.n_per_block // t.diagonal, self.plan.machine)
         issues = t.line // ROWS * t.window_columns * -(-t.channels // used.k)
         made = Multiplied(used, issues, dtype)
         return max(made.read_bytes / rates.shared_bytes, made.cycles(self.plan.machine) * rates.matrix)

@@ -7,6 +7,7 @@ from imbrex.config.halo.plan import HaloPlan
 from imbrex.config.halo.window_legal import filters, filters_together, window
 from imbrex.config.rules import Reasons, Rules
 from imbrex.config.warpgroup import limits
+from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.limits import (
     boxes,
     consumers,
@@ -17,7 +18,7 @@ from imbrex.config.warpgroup.limits import (
     warpgroups,
     whole_rows,
 )
-from imbrex.config.warpgroup.plan import SWIZZLES, columns_of
+from imbrex.config.warpgroup.plan import SWIZZLES
 from imbrex.view.mma.hopper import ROWS
 
 __all__ = ["HALO_RULES"]
@@ -48,8 +49,8 @@ def pixels(plan: HaloPlan, machine: GpuMachine) -> Reasons:
 def columns(plan: HaloPlan, machine: GpuMachine) -> Reasons:
     """Columns are those of one instruction, and whole rows of shared memory where filters lie together."""
     n, dtype = plan.tuning.n_per_block, plan.context.dtype
-    yield from limits.columns(n, dtype)
-    if n in columns_of(dtype):
+    yield from limits.columns(n, dtype, machine)
+    if n in columns_of(dtype, machine):
         yield from filters_together(plan, f"n_per_block {n} is", n)
 
 
@@ -62,7 +63,7 @@ def diagonal(plan: HaloPlan, machine: GpuMachine) -> Reasons:
     if t.channels % count or t.channels // count * dtype.bytes % SWIZZLES[-1]:
         least = SWIZZLES[-1] // dtype.bytes
         yield f"{t.channels} channels are not {count} blocks of a multiple of {least}"
-    if n % count or n // count not in columns_of(dtype) or n != plan.context.m:
+    if n % count or n // count not in columns_of(dtype, machine) or n != plan.context.m:
         yield f"{plan.context.m} filters are not {count} blocks of an instruction's columns"
 
 

@@ -8,6 +8,7 @@ from imbrex.config.halo.lines import LinesPlan
 from imbrex.config.halo.window_legal import filters_together, window
 from imbrex.config.rules import Reasons, Rules
 from imbrex.config.warpgroup import limits
+from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.limits import (
     few_consumers,
     lds_bytes,
@@ -17,7 +18,6 @@ from imbrex.config.warpgroup.limits import (
     warpgroups,
     whole_rows,
 )
-from imbrex.config.warpgroup.plan import columns_of
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.tensor.limit import MOST_BOX
 
@@ -59,9 +59,9 @@ def columns(plan: LinesPlan, machine: GpuMachine) -> Reasons:
     """A block's filters at all of a window's rows are the columns of one instruction."""
     t, dtype = plan.tuning, plan.context.dtype
     each = t.n_per_block // t.diagonal
-    if each * t.window_rows not in columns_of(dtype):
+    if each * t.window_rows not in columns_of(dtype, machine):
         yield f"{t.window_rows} times {each} filters are not the columns of an instruction for {dtype.name}"
-    yield from limits.columns(t.n_per_block, dtype)
+    yield from limits.columns(t.n_per_block, dtype, machine)
     if each % 8:
         yield f"{each} filters are not a multiple of 8"
     yield from filters_together(plan, f"{each} filters are", each)

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
+from imbrex.chip import GpuMachine
 from imbrex.config.halo.lines import LinesTuning
 from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS
-from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES, columns_of
+from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES
 from imbrex.dtype import DType
 from imbrex.view.conv.raster import Raster
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
@@ -35,9 +37,9 @@ def channels_of(raster: Raster, dtype: DType) -> int:
     return -(-size // row) * row // dtype.bytes
 
 
-def diagonal_of(raster: Raster, dtype: DType) -> int:
+def diagonal_of(raster: Raster, dtype: DType, machine: GpuMachine) -> int:
     """The most blocks of a diagonal filter that are whole instructions each."""
-    least, columns = INSTRUCTION_BYTES // dtype.bytes, columns_of(dtype)
+    least, columns = INSTRUCTION_BYTES // dtype.bytes, columns_of(dtype, machine)
     return next(
         count
         for count in range(raster.merged, 0, -1)
@@ -51,9 +53,9 @@ def diagonal_of(raster: Raster, dtype: DType) -> int:
     )
 
 
-def halo_space(raster: Raster, dtype: DType) -> Iterator[HaloTuning]:
+def halo_space(raster: Raster, dtype: DType, machine: GpuMachine) -> Iterator[HaloTuning]:
     """Tunings with the fewest stages; whether each is legal is to be asked with the product that it makes."""
-    channels, columns = channels_of(raster, dtype), columns_of(dtype)
+    channels, columns = channels_of(raster, dtype), columns_of(dtype, machine)
     enough = [n for n in columns if n >= raster.filters]
     whole = [n for n in enough if n * dtype.bytes % INSTRUCTION_BYTES == 0]
     wide = {
@@ -63,7 +65,7 @@ def halo_space(raster: Raster, dtype: DType) -> Iterator[HaloTuning]:
         own = blocks * ROWS if pingpong else blocks * ROWS // consumers
         if own * n > MOST_ACCUMULATORS[consumers] * WARPGROUP or (not pingpong and blocks % consumers):
             continue
-        parts = diagonal_of(raster, dtype) if n == raster.filters else 1
+        parts = diagonal_of(raster, dtype, machine) if n == raster.filters else 1
         for images, rows in _shapes(raster, blocks * ROWS):
             shape = images, rows, raster.loaded(rows), raster.line, raster.taps, channels, n
             yield HaloTuning(*shape, parts, LEAST_STAGES, consumers, pingpong)
@@ -81,13 +83,15 @@ def _shapes(raster: Raster, pixels: int) -> Iterator[tuple[int, int]]:
         yield images, whole
 
 
-def line_space(raster: Raster, window: tuple[int, int], dtype: DType) -> Iterator[LinesTuning]:
+def line_space(
+    raster: Raster, window: tuple[int, int], dtype: DType, machine: GpuMachine
+) -> Iterator[LinesTuning]:
     """Whether each is legal is to be asked with the product that it makes.  window: its rows and columns."""
-    columns, whole = columns_of(dtype), INSTRUCTION_BYTES // dtype.bytes
+    columns, whole = columns_of(dtype, machine), INSTRUCTION_BYTES // dtype.bytes
     enough = [n for n in columns if n >= raster.filters and n % whole == 0]
     wide = sorted({*enough[:1], *(n for n in LINE_COLUMNS if n < raster.filters)})
     images = max(1, ROWS // raster.line)
     for n, (consumers, pingpong) in product(wide, LINE_TEAMS):
-        parts = diagonal_of(raster, dtype) if n == raster.filters else 1
+        parts = diagonal_of(raster, dtype, machine) if n == raster.filters else 1
         shape = images, max(2, raster.height), raster.line, *window, channels_of(raster, dtype)
         yield LinesTuning(*shape, n, parts, LEAST_STAGES, consumers, pingpong)

@@ -146,7 +146,7 @@ class WeightWindows:
     def _legal(self, pixels: Pixels) -> Iterator[tuple[HaloWeightTuning, HaloWeightPlan]]:
         plain = WeightRaster(self.conv, 1, pixels.rows, pixels.line, pixels.channels, 1)
         context = context_of(plain.view, self.dtype)
-        for tuning in halo_weight_space(pixels, self.dtype, self.machine.compute_units):
+        for tuning in halo_weight_space(pixels, self.dtype, self.machine):
             plan = tuning.plan(_of_tuning(context, tuning, pixels), self.machine)
             if self.in_planes and not self.reads_planes(tuning):
                 continue

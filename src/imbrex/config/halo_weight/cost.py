@@ -8,7 +8,7 @@ from typing import Final
 from imbrex.chip import LINE_BYTES, WeightRates
 from imbrex.config.halo_weight.plan import SUM_BYTES, HaloWeightPlan, HaloWeightTuning
 from imbrex.config.spent import Spent
-from imbrex.config.warpgroup.plan import instruction_of
+from imbrex.config.warpgroup.instruction import instruction_of
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import Multiplied, norm
 from imbrex.view.mma.hopper import ROWS
@@ -65,7 +65,8 @@ def _row_cycles(plan: HaloWeightPlan, pixels: int) -> float:
 def _by_warpgroups(plan: HaloWeightPlan) -> tuple[float, int]:
     """Cycles of the matrix unit, and bytes that it reads."""
     t, dtype = plan.tuning, plan.context.dtype
-    made = Multiplied(instruction_of(dtype, t.own_columns), t.k_per_block // PIXELS * t.consumers, dtype)
+    used = instruction_of(dtype, t.own_columns, plan.machine)
+    made = Multiplied(used, t.k_per_block // PIXELS * t.consumers, dtype)
     return made.cycles(plan.machine) * rates_of(plan.machine).weight.matrix, made.read_bytes
 
 

@@ -6,8 +6,9 @@ from imbrex.chip import GpuMachine
 from imbrex.config.halo_weight.plan import HaloWeightPlan
 from imbrex.config.rules import Reasons, Rules, listed
 from imbrex.config.warpgroup import limits
+from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.limits import boxes, few_consumers, lds_bytes, registers, stages, warpgroups
-from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES, columns_of
+from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.tap_tile import PIXELS
 
@@ -17,7 +18,7 @@ __all__ = ["HALO_WEIGHT_RULES"]
 def matrix_unit(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
     """wgmma reads pixels as K of types of 16 bits alone."""
     dtype = plan.context.dtype
-    if not columns_of(dtype) or not dtype.is_half:
+    if machine.has_warpgroups and not (dtype.is_half and columns_of(dtype, machine)):
         yield f"wgmma multiplies rows of pixels of f16 and bf16, not {dtype.name}"
 
 
@@ -67,7 +68,7 @@ def pixels(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
 def columns(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
     """A consumer's taps are one instruction's columns."""
     own = plan.tuning.own_columns
-    return limits.columns(own, plan.context.dtype, f"{own} columns of a consumer are")
+    return limits.columns(own, plan.context.dtype, machine, f"{own} columns of a consumer are")
 
 
 def diagonal(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final, NamedTuple
 
+from imbrex.chip import GpuMachine
 from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS
-from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES, columns_of
+from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES
 from imbrex.dtype import DType
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.tap_tile import PIXELS
@@ -58,14 +60,16 @@ def block_of(channels: int, dtype: DType) -> int | None:
     return longest if channels % longest == 0 else channels if channels * dtype.bytes in SWIZZLES else None
 
 
-def halo_weight_space(of: Pixels, dtype: DType, workgroups: int) -> Iterator[HaloWeightTuning]:
-    """Tunings of the fewest stages; shares keep `workgroups` busy for a round or, by warpgroups, for two."""
-    for (consumers, diagonal), (images, rows, line) in product(_teams(of, dtype), _shapes(of)):
+def halo_weight_space(of: Pixels, dtype: DType, machine: GpuMachine) -> Iterator[HaloWeightTuning]:
+    """Tunings of the fewest stages; shares keep the machine busy for a round or, by warpgroups, for two."""
+    for (consumers, diagonal), (images, rows, line) in product(_teams(of, dtype, machine), _shapes(of)):
         tiles, by_warps = of.tiles(images, rows), diagonal > 1
         if by_warps and line % PIXELS:
             continue
         lines = rows + of.halo + (line < of.full)
-        wanted = {max(1, rounds * workgroups // of.blocks) for rounds in ((1,) if by_warps else (1, 2))}
+        wanted = {
+            max(1, rounds * machine.compute_units // of.blocks) for rounds in ((1,) if by_warps else (1, 2))
+        }
         stages = LEAST_STAGES * (consumers if by_warps else 1)
         for loaded, parts in _loads(of, lines, tiles, consumers if by_warps and images == 1 else 0, rows):
             for shares in sorted({-(-parts // -(-parts // min(n, parts))) for n in wanted}):
@@ -81,9 +85,9 @@ def _loads(of: Pixels, lines: int, tiles: int, streams: int, rows: int) -> Itera
         yield rows, -(-of.images // streams)
 
 
-def _teams(of: Pixels, dtype: DType) -> Iterator[tuple[int, int]]:
+def _teams(of: Pixels, dtype: DType, machine: GpuMachine) -> Iterator[tuple[int, int]]:
     """Consumers, and blocks of the diagonal."""
-    most = max((n for n in columns_of(dtype)), default=0)
+    most = max(columns_of(dtype, machine), default=0)
     if of.diagonal > 1:
         yield from ((consumers, of.diagonal) for consumers in (2, 3))
     for consumers in (3, 2, 1):

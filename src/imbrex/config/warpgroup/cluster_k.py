@@ -18,7 +18,8 @@ from imbrex.config.rules import Illegal, Reasons
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup.correction import corrected
 from imbrex.config.warpgroup.cost import Priced
-from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning, columns_of
+from imbrex.config.warpgroup.instruction import columns_of
+from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.space import warpgroup_space
 from imbrex.config.warpgroup.steps import SUM_BYTES
 from imbrex.diagnostic import Diagnostic
@@ -79,7 +80,7 @@ def columns(plan: WarpgroupPlan, parts: int) -> Reasons:
     """Every workgroup stores whole columns of the fragments."""
     n, whole = plan.tuning.n_per_block, ATOM_ROWS * parts
     if n % whole:
-        legal = [c for c in columns_of(plan.context.dtype) if c % whole == 0]
+        legal = [c for c in columns_of(plan.context.dtype, plan.machine) if c % whole == 0]
         near = [c for c in legal if c < n][-1:] + [c for c in legal if c > n][:1]
         instead = f"; {' or '.join(map(str, near))} would do" if near else ""
         yield f"n_per_block {n} does not divide into {parts} parts of whole {ATOM_ROWS} columns{instead}"

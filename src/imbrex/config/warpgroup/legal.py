@@ -43,7 +43,7 @@ def rows(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
 
 def columns(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """Columns are those of one instruction."""
-    return limits.columns(plan.tuning.n_per_block, plan.context.dtype)
+    return limits.columns(plan.tuning.n_per_block, plan.context.dtype, machine)
 
 
 def depth(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:

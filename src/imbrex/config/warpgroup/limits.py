@@ -13,7 +13,8 @@ from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.config.rules import Reasons, listed
 from imbrex.config.warpgroup.consumers import Tiled
-from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES, columns_of, multiplied_types
+from imbrex.config.warpgroup.instruction import columns_of, multiplied_types
+from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES
 from imbrex.dtype import DType
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.tensor.limit import MOST_BOX
@@ -91,8 +92,8 @@ def warpgroups(plan: object, machine: GpuMachine) -> Reasons:
 def matrix_unit(plan: Sized, machine: GpuMachine) -> Reasons:
     """wgmma takes this type."""
     name = plan.context.dtype.name
-    if not columns_of(plan.context.dtype):
-        takes = listed(multiplied_types())
+    if machine.has_warpgroups and not columns_of(plan.context.dtype, machine):
+        takes = listed(multiplied_types(machine))
         yield f"wgmma does not multiply {name}; it takes {takes}; a general tuning would do"
 
 
@@ -139,9 +140,9 @@ def boxes(tuning: Boxed) -> Reasons:
         yield f"a box of {tuning.loaded} lines of {tuning.width} pixels is not one of {most}"
 
 
-def columns(count: int, dtype: DType, subject: str = "") -> Reasons:
+def columns(count: int, dtype: DType, machine: GpuMachine, subject: str = "") -> Reasons:
     """So many columns are those of one instruction.  subject: how a reason begins, where they are not all."""
-    legal = columns_of(dtype)
+    legal = columns_of(dtype, machine)
     if legal and count not in legal:  # where there are none, `matrix_unit` says why
         near = [c for c in legal if c < count][-1:] + [c for c in legal if c > count][:1]
         instead = " or ".join(map(str, near))

@@ -13,7 +13,7 @@ deals out units, which are the tiles of one cluster.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from math import inf
 from typing import ClassVar, Final
 
@@ -22,8 +22,7 @@ from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.config.warpgroup.consumers import OfConsumers
 from imbrex.config.warpgroup.rates import rates_of
-from imbrex.dtype import DTYPES, DType
-from imbrex.view.mma import Instruction, instructions
+from imbrex.dtype import DType
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import Major, SharedTile, Swizzle
@@ -31,9 +30,7 @@ from imbrex.view.stage.shared_tile import Major, SharedTile, Swizzle
 __all__ = [
     "WarpgroupPlan",
     "WarpgroupTuning",
-    "columns_of",
     "divides",
-    "instruction_of",
     "shared_tile",
     "step_of_channels",
     "stretch",
@@ -231,35 +228,6 @@ def swizzle_of(extent: int, element_bytes: int, together: float = inf) -> Swizzl
 def divides(swizzle: int, together: float, element_bytes: int) -> bool:
     """Do whole rows of shared memory hold what lies together?"""
     return together == inf or together * element_bytes % swizzle == 0
-
-
-@cache
-def multiplying(dtype: DType) -> tuple[Instruction, ...]:
-    """The wgmma of a type, in the order of their columns; none where there are none."""
-    types = (dtype.name, dtype.name, dtype.accumulator_name)
-    chip = WARPGROUPS.chip
-    return tuple(
-        i
-        for i in instructions(chip)
-        if types == (i.format("a", chip), i.format("b", chip), i.format("c", chip))
-    )
-
-
-def instruction_of(dtype: DType, columns: int) -> Instruction:
-    """The wgmma of so many columns; the rules of legality have seen that there is one."""
-    return next(i for i in multiplying(dtype) if i.n == columns)
-
-
-@cache
-def columns_of(dtype: DType) -> tuple[int, ...]:
-    """Columns that one instruction can have, wgmma's N; none of a type that it does not take."""
-    return tuple(i.n for i in multiplying(dtype))
-
-
-def multiplied_types() -> tuple[str, ...]:
-    """Names of the element types that wgmma takes."""
-    names = dict.fromkeys(i.format("a", WARPGROUPS.chip) for i in instructions(WARPGROUPS.chip))
-    return tuple(name for name in names if name in DTYPES and columns_of(DTYPES[name]))
 
 
 def step_of_channels(channels: int, dtype: DType, machine: GpuMachine) -> int:

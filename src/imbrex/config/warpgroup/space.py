@@ -10,13 +10,13 @@ from typing import Final
 
 from imbrex.chip import GpuMachine
 from imbrex.config.context import GemmContext, round_up
+from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.legal import WARPGROUP_RULES
 from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS, MOST_CONSUMERS, stages_that_fit
 from imbrex.config.warpgroup.plan import (
     LEAST_STAGES,
     SWIZZLES,
     WarpgroupTuning,
-    columns_of,
 )
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import crosses
@@ -41,7 +41,7 @@ GROUPS: Final = (1, 2, 4, 8, 16)
 
 def warpgroup_space(context: GemmContext, machine: GpuMachine) -> list[WarpgroupTuning]:
     """Legal tunings; none where the machine has no warpgroup instructions, or none of the type."""
-    if not machine.has_warpgroups or not columns_of(context.dtype):
+    if not columns_of(context.dtype, machine):
         return []
     orientations = (False, True)[: 1 if context.phases > 1 else 2]
     for least in NARROWEST:
@@ -62,7 +62,7 @@ def _oriented(
     """Tunings of rows and columns.  A tile is not twice as large as the matrix, but for `least` columns."""
     c = context.exchanged if swapped else context
     k = _depth(c, machine)
-    wide = [n for n in columns_of(c.dtype) if n in COLUMNS and (n == least or n < 2 * c.n)]
+    wide = [n for n in columns_of(c.dtype, machine) if n in COLUMNS and (n == least or n < 2 * c.n)]
     for (rows, consumers, pingpong), n in product(ROW_TILES, wide):
         own = rows if pingpong else rows // consumers
         if own * n * c.summed > MOST_ACCUMULATORS[consumers] * WARPGROUP or (rows >= 2 * c.m and rows > ROWS):

@@ -20,7 +20,8 @@ from typing import Final
 
 from imbrex.chip import VECTOR_BYTES, GpuMachine, ProductRates
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
-from imbrex.config.warpgroup.plan import WarpgroupPlan, divides, instruction_of, stretch
+from imbrex.config.warpgroup.instruction import instruction_of
+from imbrex.config.warpgroup.plan import WarpgroupPlan, divides, stretch
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.traffic import Rows, neighbours, rows_of
 from imbrex.dtype import DType
@@ -107,7 +108,8 @@ class Streams:
     @cached_property
     def instruction(self) -> Instruction:
         """The instruction of the matrix unit."""
-        return instruction_of(self.plan.context.dtype, self.plan.tuning.n_per_block)
+        plan = self.plan
+        return instruction_of(plan.context.dtype, plan.tuning.n_per_block, plan.machine)
 
     @cached_property
     def multiplied(self) -> Multiplied:

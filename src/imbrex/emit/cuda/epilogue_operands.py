@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, assert_never
 
-from imbrex.chip import WARPGROUPS
 from imbrex.dtype import F32
 from imbrex.emit import c, epilogue
 from imbrex.emit.cuda.layout import registers, staging
@@ -178,7 +177,7 @@ def _ahead(pipeline: Pipeline) -> set[str]:
     """The arrays that are the same in all rows or in all columns, as many as there is room for."""
     blocks, arrays, found = _blocks(pipeline), _arrays(pipeline), set[str]()
     whole = {name for name, ref in arrays.items() if _depends(ref, "row") and _depends(ref, "column")}
-    free_registers = (registers(pipeline)[1] or WARPGROUPS.vector_registers) - KEPT - _sums(pipeline)
+    free_registers = (registers(pipeline)[1] or pipeline.machine.vector_registers) - KEPT - _sums(pipeline)
     free_registers -= AT_A_TIME * bool(whole)
     for name in (name for name in arrays if name not in whole):
         size = arrays[name].buffer.dtype.bytes

@@ -7,7 +7,7 @@ from functools import reduce
 from math import prod
 from typing import assert_never
 
-from imbrex.chip import WARPGROUPS
+from imbrex.chip import GpuMachine
 from imbrex.emit import c
 from imbrex.emit.cuda.member import are_of_count, boolean, method, static, static_or_method
 from imbrex.index.atom import Param
@@ -51,7 +51,7 @@ def functions(pipeline: Pipeline) -> list[str]:
     found: list[str] = []
     for name, stage in (("a", pipeline.a), ("b", pipeline.b)):
         found += [_start(name, stage.tile), *_load(name, stage)]
-        found += [*_lanes(name, stage, pipeline.team.consumers), *_fill(name, stage)]
+        found += [*_lanes(name, stage, pipeline), *_fill(name, stage)]
     return found
 
 
@@ -120,17 +120,18 @@ def _copy(name: str, stage: Stage, form: Box | Walk, number: int) -> str:
     return f"imbrex::{'load' if isinstance(form, Box) else 'walk'}<{rank}>({', '.join(given)});"
 
 
-def _lanes(name: str, stage: Stage, consumers: int) -> list[str]:
+def _lanes(name: str, stage: Stage, pipeline: Pipeline) -> list[str]:
     """The struct of a tile that lanes load, nothing where the copy engine does."""
     form = stage.access
     if not isinstance(form, Lanes):
         return []
     kind, tile, is_open = stage.buffer.dtype.c_name, stage.tile, are_of_count(form.guards)
-    left, size = _left(form, tile), _elements(stage.buffer, form.guards)
+    left, size = _left(form, tile, pipeline.machine), _elements(stage.buffer, form.guards)
+    registers = IN_FLIGHT[pipeline.team.consumers]
     return [
         f"struct {name}_feed {{",
         f"  static constexpr int depth = {tile.k}, extent = {tile.d}, width = {form.width};",
-        f"  static constexpr int element_bytes = {tile.element_bytes}, registers = {IN_FLIGHT[consumers]};",
+        f"  static constexpr int element_bytes = {tile.element_bytes}, registers = {registers};",
         f"  static constexpr bool along_k = {boolean(form.along == 'k')};",
         f"  static constexpr bool is_k_major = {boolean(tile.major == 'k')};",
         f"  static constexpr bool has_rows = {boolean(left is not None)};",
@@ -153,7 +154,7 @@ def _elements(buffer: Buffer, guards: Sequence[Guard]) -> Lin:
     return param(counts[0].name, *counts[0].bounds) * (buffer.elements // counts[0].bounds[1])
 
 
-def _left(form: Lanes, tile: Tile) -> str | None:
+def _left(form: Lanes, tile: Tile, machine: GpuMachine) -> str | None:
     """How many elements from one on, along the tile's rows, lie one after the other in memory and exist.
 
     None where they do not lie so, where warps do not load whole rows, or where elements are copied past the
@@ -163,7 +164,7 @@ def _left(form: Lanes, tile: Tile) -> str | None:
     along, bounds = var(form.along, size), list[Lin]()
     is_whole = form.along == tile.major and not (form.offset - along).mentions(form.along)
     pieces = size * tile.element_bytes // 16
-    are_whole = pieces > 0 and WARPGROUPS.wave_size % pieces == 0 and tile.bytes % (16 * WARPGROUP) == 0
+    are_whole = pieces > 0 and machine.wave_size % pieces == 0 and tile.bytes % (16 * WARPGROUP) == 0
     if not is_whole or not are_whole or form.width * tile.element_bytes >= COPY_BYTES:
         return None
     others = [g for g in form.guards if not g.index.mentions(form.along)]

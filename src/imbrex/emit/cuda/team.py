@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple, assert_never
+from typing import Literal, NamedTuple, assert_never
 
-from imbrex.chip import WARPGROUPS
 from imbrex.emit.cuda.layout import registers, takes_turns
 from imbrex.emit.cuda.member import boolean
 from imbrex.lower.parts import PingPong, SplitColumns, SplitRows, SplitSteps, Streams, WarpPlanes
@@ -12,9 +11,6 @@ from imbrex.lower.pipeline import Pipeline
 from imbrex.view.mma.hopper import WARPGROUP
 
 __all__ = ["Policy", "constants", "policy"]
-
-WARPS: Final = WARPGROUP // WARPGROUPS.wave_size
-"""Arrivals of a warpgroup whose warps read stages by themselves."""
 
 
 class Policy(NamedTuple):
@@ -40,10 +36,11 @@ def policy(pipeline: Pipeline) -> Policy:
         case SplitColumns(consumers):
             return Policy("split_tile.h", "split_tile", splits="columns", readers=consumers)
         case SplitSteps():
+            warps = WARPGROUP // pipeline.machine.wave_size  # which read stages by themselves
             if not isinstance(pipeline.multiply, WarpPlanes):
-                return Policy("split_steps.h", "split_steps", "by_columns", readers=WARPS)
+                return Policy("split_steps.h", "split_steps", "by_columns", readers=warps)
             pixels = "by_streams" if pipeline.multiply.stage.streams else "by_lines"
-            return Policy("planes.h", "split_steps", pixels, readers=WARPS)
+            return Policy("planes.h", "split_steps", pixels, readers=warps)
         case Streams():
             return Policy("streams.h", "streams")
         case _:

@@ -17,7 +17,8 @@ from imbrex.config.tiles import AUTO, DATA_PARALLEL, TileSchedule
 from imbrex.config.tuning import text
 from imbrex.config.warpgroup.choice import best_tuning, scheduled
 from imbrex.config.warpgroup.cost import schedule_cost, schedule_cycles
-from imbrex.config.warpgroup.plan import WarpgroupTuning, columns_of, shared_tile, step_of_channels
+from imbrex.config.warpgroup.instruction import columns_of
+from imbrex.config.warpgroup.plan import WarpgroupTuning, shared_tile, step_of_channels
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.space import warpgroup_space
 from imbrex.config.warpgroup.steps import Streams
@@ -206,7 +207,7 @@ def test_families() -> None:
     served = {"f16", "bf16", "tf32", "f8e4m3fn", "f8e5m2", "i8"}
     assert {name for name, family in found.items() if family == "warpgroup"} == served
     assert {family for name, family in found.items() if name not in served} == {"general"}
-    assert {name for name, t in DTYPES.items() if columns_of(t)} == served
+    assert {name for name, t in DTYPES.items() if columns_of(t, MACHINE)} == served
 
 
 @pytest.mark.parametrize("dtype", [F16, TF32, I8], ids=str)
