@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate
 
 from imbrex.build.amd.lds import LdsCost
-from imbrex.chip import CPU_ISAS, GPU_MACHINES, WAVES, CpuMachine, GpuMachine, Machine, gpus, with_parameters
-from imbrex.config.algorithm.product import Products
-from imbrex.config.alone import alone
-from imbrex.config.buckets import bucketed, buckets, of_most
+from imbrex.chip import CPU_ISAS, GPU_MACHINES, WAVES, GpuMachine, Machine, gpus, with_parameters
+from imbrex.config.buckets import bucketed, buckets
 from imbrex.config.configuration import Configuration
-from imbrex.config.cpu.team import team
-from imbrex.config.products import products
+from imbrex.config.launch_hints import launch_hints
 from imbrex.config.request import Request
 from imbrex.config.tuning import Tuning, is_pipelined
-from imbrex.config.xdlops.plan import XdlopsTuning
-from imbrex.config.xdlops.residency import kept_waves
 from imbrex.database.record import Parameters
 from imbrex.database.warning import warn
 from imbrex.diagnostic import Diagnostic
@@ -36,7 +31,7 @@ from imbrex.ir.to_product import name_in_ir, stated, to_product
 from imbrex.lower.build import program
 from imbrex.lower.joined import joined
 from imbrex.lower.lds_traffic import lds_traffic
-from imbrex.lower.stmt import Buffer, Kernel, MatrixMultiply, Program, ZeroFill, walk
+from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 from imbrex.problem import Problem, problem_text
 from imbrex.problem.operand import dense_strides
 from imbrex.run.host_machine import HostMachine
@@ -135,7 +130,7 @@ def lower(request: Request) -> Lowered:
             *_, threadwise = _levels(part, own)
             first = sum(len(made.launches) for made in parts)
             made = _program(threadwise.module, part, first)
-            parts.append(_with_waves(_with_teams(made, part, own), part, own))
+            parts.append(_hinted(made, part, own))
         return _printed(joined(parts), request, configuration)
 
 
@@ -174,44 +169,14 @@ def _open_places(problem: Problem) -> tuple[tuple[int, ...], int, int] | None:
     return tuple(at for at, o in named if size.is_of(o)), size.least, size.most
 
 
-def _with_teams(made: Program, request: Request, configuration: Configuration) -> Program:
-    """Each launch on a CPU with the number of threads that it has use for, where the model knows it.
-
-    By the row of its level, not by this host's caches or calibration: a configuration has one source.
-    """
-    if not isinstance(request.machine, CpuMachine):
-        return made
-    level = CPU_ISAS[request.machine.name]
-    known = alone(of_most(request).problem, configuration, level)
-    if len(known) != len(made.kernels):
-        return made
-    teams = {
-        kernel.name: team(cycles, kernel.grid_size, kernel.grid_size, level).threads
-        for kernel, cycles in zip(made.kernels, known, strict=True)
-    }
-    limited = [
-        replace(step, most_threads=teams[step.name]) if isinstance(step, Kernel) else step
+def _hinted(made: Program, request: Request, configuration: Configuration) -> Program:
+    """Each kernel with what the configuration has for it beside its tuning."""
+    found = launch_hints(request, configuration, [kernel.grid_size for kernel in made.kernels])
+    hints = dict(zip((kernel.name for kernel in made.kernels), found, strict=True))
+    launches = (
+        replace(step, **asdict(hints[step.name])) if isinstance(step, Kernel) else step
         for step in made.launches
-    ]
-    return replace(made, launches=tuple(limited))
-
-
-def _with_waves(made: Program, request: Request, configuration: Configuration) -> Program:
-    """Each kernel by waves of AMD's with those that its plan counts on, where the compiler has to be told."""
-    if not isinstance(request.machine, GpuMachine) or not request.machine.has_mfma:
-        return made
-    known = products(request.problem, configuration, request.machine)
-    multiplying = [k.name for k in made.kernels if any(isinstance(s, MatrixMultiply) for s in walk(k.body))]
-    if not isinstance(known, Products) or len(known.products) != len(multiplying):
-        return made
-    kept = dict[str, int | None]()
-    for name, tuned, product in zip(multiplying, configuration.products, known.products, strict=True):
-        if isinstance(tuned.tuning, XdlopsTuning):
-            kept[name] = kept_waves(tuned.tuning.plan(product.context, request.machine))
-    launches = [
-        replace(step, kept_waves=kept.get(step.name)) if isinstance(step, Kernel) else step
-        for step in made.launches
-    ]
+    )
     return replace(made, launches=tuple(launches))
 
 
