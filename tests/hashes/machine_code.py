@@ -33,7 +33,7 @@ from imbrex.chip import CPU_ISAS, gpus
 from imbrex.config import tiles, tuning
 from imbrex.pipeline import Lowered, Request, lower, machine_for
 
-__all__ = ["KernelCode", "compiled", "compiler_of"]
+__all__ = ["KernelCode", "compiled", "compiler_of", "machine_code"]
 
 NAME = "kernel"
 INSTRUCTION_BYTES = 16
@@ -73,7 +73,8 @@ def compiled(case: HashCase, name: str = NAME) -> tuple[KernelCode, ...]:
     key, cache = _key(case, lowered), Cache()
     numbers = cache.recall(key)
     if numbers is None:
-        numbers = {"kernels": [list(found) for found in _compiled(case, lowered)]}
+        made = machine_code(lowered, case.target, case.isa)
+        numbers = {"kernels": [list(found) for found in made]}
         cache.remember(key, numbers)
     kernels = cast(list[Numbers], numbers["kernels"])
     return tuple(KernelCode(str(case), *found, _chosen(lowered)) for found in kernels)
@@ -93,13 +94,17 @@ def _callers() -> str:
     return digest(file.read_text(encoding="utf-8") for file in files)
 
 
-def _compiled(case: HashCase, lowered: Lowered) -> list[Numbers]:
+def machine_code(lowered: Lowered, target: str, level: str) -> list[Numbers]:
+    """Of each kernel, or of a CPU's unit: name, hash of its instructions, their number, registers, spills.
+
+    level: of a CPU's instructions.
+    """
     with TemporaryDirectory() as folder:
-        if case.target == HOPPER:
+        if target == HOPPER:
             return list(_of_cubin(lowered, Path(folder)))
-        if case.target in gpus("AMD"):
-            return list(_of_code_object(lowered, case.target, Path(folder)))
-        return list(_of_unit(lowered, case.isa, Path(folder)))
+        if target in gpus("AMD"):
+            return list(_of_code_object(lowered, target, Path(folder)))
+        return list(_of_unit(lowered, level, Path(folder)))
 
 
 def request_of(case: HashCase, name: str = NAME) -> Request:
