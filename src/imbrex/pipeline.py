@@ -203,7 +203,7 @@ def steps_of(made: Program, target: str, overlapped: frozenset[str] = frozenset(
 
     overlapped: launches that may begin before the one ahead has ended.
     """
-    places = {buffer.name: place for place, buffer in enumerate(made.arguments)}
+    places = {buffer.name: position for position, buffer in enumerate(made.arguments)}
     return tuple(
         Zero(places[step.buffer.name])
         if isinstance(step, ZeroFill)

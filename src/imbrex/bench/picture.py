@@ -40,9 +40,9 @@ def lines_picture(lines: Sequence[Line], across: str, up: str) -> str:
     drawn += [_text(at(x, 0)[0], HEIGHT - BOTTOM + 18, f"{x:g}", "middle") for x in _labelled(marks)]
     drawn.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, across, "middle"))
     drawn.append(_text(LEFT, TOP - 4, up, "start"))
-    for place, line in enumerate(lines):
+    for position, line in enumerate(lines):
         shape = _shape(line, [at(*point) for point in line.points])
-        drawn += [shape, _text(WIDTH - RIGHT, TOP + 16 + 18 * place, line.name, "end", line.colour)]
+        drawn += [shape, _text(WIDTH - RIGHT, TOP + 16 + 18 * position, line.name, "end", line.colour)]
     body = "\n".join(drawn)
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n{body}\n</svg>\n'

@@ -215,8 +215,8 @@ def _settings(
     regions = (RegionStruct * len(memory))(*((m.address, m.address + m.bytes) for m in memory))
     low = code.instructions[0].address
     places = np.full((code.instructions[-1].address - low) // 4 + 1, -1, np.int32)
-    for place, instruction in enumerate(code.instructions):
-        places[(instruction.address - low) // 4] = place
+    for position, instruction in enumerate(code.instructions):
+        places[(instruction.address - low) // 4] = position
     settings.region, settings.regions = regions, len(memory)
     settings.at, settings.code_words = places.ctypes.data, len(places)
     settings.code_base, settings.code_low = code.base, low

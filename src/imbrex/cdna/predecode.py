@@ -26,7 +26,7 @@ OFF = Operand(Kind.OFF)
 
 def predecoded(found: Sequence[Instruction]) -> Array[InstructionStruct]:
     """One struct each; a branch knows the place of its target."""
-    places = {instruction.address: place for place, instruction in enumerate(found)}
+    places = {instruction.address: position for position, instruction in enumerate(found)}
     structs = (InstructionStruct * max(1, len(found)))()
     for struct, instruction in zip(structs, found, strict=False):
         _fill(struct, instruction, places)
@@ -41,8 +41,8 @@ def _fill(to: InstructionStruct, found: Instruction, places: Mapping[int, int]) 
     to.row = row_number(f"v_{matrix[1]}" if matrix else found.name)
     operands = _ordered(found)
     to.operands = len(operands)
-    for place, operand in enumerate(operands):
-        _fill_operand(to.o[place], operand)
+    for position, operand in enumerate(operands):
+        _fill_operand(to.o[position], operand)
     _fill_modifiers(to, found)
     if found.row.format in ("SOPP", "SOPK"):
         to.simm, to.target = found.fields["simm"], places.get(found.target, -1)

@@ -213,9 +213,11 @@ def _sdwa(found: Instruction) -> Iterator[str]:
         yield _OMOD[second["omod"]]
         yield f"dst_sel:{_SELECTS[second['dst_sel']]}" if second["dst_sel"] < 7 else "dst_sel:?"
         yield f"dst_unused:{_UNUSED[second['dst_unused']]}" if second["dst_unused"] < 3 else "dst_unused:?"
-    for place in range(_sources(found) + any(s.field == "vsrc1" for s in found.row.slots)):
+    for position in range(_sources(found) + any(s.field == "vsrc1" for s in found.row.slots)):
         yield (
-            f"src{place}_sel:{_SELECTS[second[f'src{place}_sel']]}" if second[f"src{place}_sel"] < 7 else "?"
+            f"src{position}_sel:{_SELECTS[second[f'src{position}_sel']]}"
+            if second[f"src{position}_sel"] < 7
+            else "?"
         )
 
 

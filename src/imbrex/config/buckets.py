@@ -132,8 +132,8 @@ def buckets(request: Request, configuration: Configuration) -> Iterator[tuple[Re
     least = size.least
     if not configuration.products:  # strips, which have no buckets
         yield request, configuration
-    for place, product in enumerate(configuration.products):
-        is_last = place == len(configuration.products) - 1
+    for position, product in enumerate(configuration.products):
+        is_last = position == len(configuration.products) - 1
         most = size.most if product.upto is None else product.upto
         if not least <= most <= size.most or is_last != (product.upto is None):
             message = f"tunings of a run-time {size.name} ascend within {size}, the last without 'upto'"

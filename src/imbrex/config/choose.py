@@ -63,7 +63,9 @@ def _ranked(
     """The legal ones by their clocks, then the others: of a product once, whoever asks."""
     legal = [tuning for tuning in waves if not check(tuning, context, machine)]
     clocks = ranked([tuning.plan(context, machine) for tuning in legal])
-    best_first = [legal[place] for place in sorted(range(len(legal)), key=lambda place: clocks[place])]
+    best_first = [
+        legal[position] for position in sorted(range(len(legal)), key=lambda position: clocks[position])
+    ]
     others = set(waves).difference(legal)
     return *best_first, *(tuning for tuning in waves if tuning in others)
 

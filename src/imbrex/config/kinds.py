@@ -40,7 +40,7 @@ from imbrex.config.tuning import Tuning, with_article
 from imbrex.config.warpgroup import cost as warpgroup
 from imbrex.config.warpgroup.cost import warpgroup_cycles
 from imbrex.config.warpgroup.instruction import columns_of
-from imbrex.config.warpgroup.legal import MOST_PLACES, WARPGROUP_RULES
+from imbrex.config.warpgroup.legal import MOST_COUNTED, WARPGROUP_RULES
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.warpgroup.space import warpgroup_space
 from imbrex.config.xdlops import cost as xdlops
@@ -126,7 +126,7 @@ def _on_cpu(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> Cpu
 
 def _by_warpgroups(context: GemmContext, machine: GpuMachine) -> bool:
     """Warpgroups have the product's type, and count rows and columns in 32 bits."""
-    return len(columns_of(context.dtype, machine)) > 0 and max(context.m, context.n) <= MOST_PLACES
+    return len(columns_of(context.dtype, machine)) > 0 and max(context.m, context.n) <= MOST_COUNTED
 
 
 def _by_waves(context: GemmContext, machine: GpuMachine) -> bool:

@@ -60,7 +60,7 @@ def traffic(order: Map, k_tiles: int, resident: int, cache: L2, tile_bytes: tupl
 
 
 def plan_traffic(plan: Plan, order: Map, cache: L2, tile_bytes: tuple[int, int]) -> CacheTraffic:
-    """As `traffic`, of workgroups that all run at once and share tiles by a plan; order: place -> tile."""
+    """As `traffic`, of workgroups that all run at once and share tiles by a plan; order: position -> tile."""
     tiles = _tiles(order, 0, plan.tiles.outputs)
     way = [
         [(s.output, k) for s in plan.segments(w) for k in range(s.first, s.end)]
@@ -70,8 +70,8 @@ def plan_traffic(plan: Plan, order: Map, cache: L2, tile_bytes: tuple[int, int])
     for time in range(max(map(len, way))):
         for hardware, steps in enumerate(reversed(way)):  # `started` numbers them the other way round
             if time < len(steps):
-                place, k = steps[time]
-                dies[hardware % cache.xcds].look_up_both(tiles[place], k, tile_bytes)
+                position, k = steps[time]
+                dies[hardware % cache.xcds].look_up_both(tiles[position], k, tile_bytes)
     return CacheTraffic(2 * sum(map(len, way)), sum(die.missed for die in dies))
 
 

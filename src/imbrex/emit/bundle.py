@@ -105,9 +105,9 @@ def device_headers(target: str) -> dict[str, str]:
     second = hopper.PTX if hopper.emulated(target) is not None else {}
     second = tiles.AMX if tiles.emulated(target) is not None else second
     for part in _parts(target):
-        place = root / second.get(part, part)
-        headers = [place] if place.is_file() else sorted(place.iterdir(), key=_name)
-        folder = part.rpartition("/")[0] if place.is_file() else part
+        file = root / second.get(part, part)
+        headers = [file] if file.is_file() else sorted(file.iterdir(), key=_name)
+        folder = part.rpartition("/")[0] if file.is_file() else part
         found |= {
             f"device/{folder}/{h.name}": h.read_text(encoding="utf-8")
             for h in headers

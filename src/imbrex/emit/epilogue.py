@@ -40,10 +40,10 @@ def lines(stmt: Evaluate, element: Callable[[Ref], str], exists: Callable[[Ref],
     """A loop over the neighbours.  element: C text of an element; exists: of its guards, "" for none."""
     held = (stmt.dest, *(ref for name, ref, _ in stmt.values if name == "x"))
     computed = F64 if any(ref.buffer.dtype == F64 for ref in held) else F32
-    place = var(ELEMENT, stmt.width) if stmt.width > 1 else lin(0)
+    lane = var(ELEMENT, stmt.width) if stmt.width > 1 else lin(0)
     kind = computed.c_name
-    values = {name: _value(ref, place * step, kind, element, exists) for name, ref, step in stmt.values}
-    dest = element(_moved(stmt.dest, place))
+    values = {name: _value(ref, lane * step, kind, element, exists) for name, ref, step in stmt.values}
+    dest = element(_moved(stmt.dest, lane))
     body = f"{dest} = {stored(text(stmt.expression, values, computed, stmt.stored), stmt.stored)};"
     if stmt.width == 1:
         return [body]

@@ -13,7 +13,7 @@ from imbrex.symbol import symbol_of
 class Facts:
     """What the files say of themselves.  strides: of all arrays, in elements, where one has gaps; else ().
 
-    run_time: the place in `shapes` of each size that is told when the kernel runs, and its range.  has_flags:
+    run_time: the position in `shapes` of each size told when the kernel runs, and its range.  has_flags:
     may they ask their compiler for flags of their own?  flushes_halves: do matrix instructions of the GPU
     whose schedule runs lane by lane take subnormal halves as zeros?
     """
@@ -40,11 +40,11 @@ def solver(symbol: str, facts: Facts, target: str) -> list[str]:
     """The host's functions that tell whether a kernel applies, and what was chosen for it."""
     sizes = [size for numbers in (*facts.shapes, *facts.strides) for size in numbers]
     open_at, least, most = facts.run_time or ((), 0, 0)
-    shown = ["?" if place in open_at else size for place, size in enumerate(sizes)]
-    wanted = [-1 if place in open_at else size for place, size in enumerate(sizes)]
+    shown = ["?" if position in open_at else size for position, size in enumerate(sizes)]
+    wanted = [-1 if position in open_at else size for position, size in enumerate(sizes)]
     first = open_at[0] if open_at else 0
     in_range = [f"  if (sizes[{first}] < {least} || sizes[{first}] > {most}) return 0;"] if open_at else []
-    in_range += [f"  if (sizes[{place}] != sizes[{first}]) return 0;" for place in open_at[1:]]
+    in_range += [f"  if (sizes[{position}] != sizes[{first}]) return 0;" for position in open_at[1:]]
     what = "shapes, then their strides in elements" if facts.strides else "shapes, one after the other"
     return [
         f"// Are these the sizes that the kernel was generated for?  The arrays' {what}:",

@@ -90,8 +90,8 @@ class _OnGpu:
         first_result = len(spans) - self.count
         return any(
             one[0] < other[1] and other[0] < one[1]
-            for place, one in enumerate(spans[first_result:], first_result)
-            for other in spans[:place]
+            for position, one in enumerate(spans[first_result:], first_result)
+            for other in spans[:position]
         )
 
 

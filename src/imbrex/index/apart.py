@@ -1,4 +1,4 @@
-"""Do two places of one array ever meet, each over all values of its own variables?
+"""Do two elements of one array ever meet, each over all values of its own variables?
 
 Law: True is a proof.  If the two were equal, the difference of their sums would be 0.  What of it is left
 when all multiples of some m are taken away lies in an interval, and is a multiple of m, too.  Where the
@@ -65,9 +65,9 @@ def _moduli(terms: Iterable[_Term]) -> list[int]:
     return sorted({abs(term.coefficient) for term in terms}, reverse=True)
 
 
-def _terms(place: GuardedOffset, sign: int) -> list[_Term]:
-    bounds = [_within(atom, place.guards) for atom, _ in place.offset.terms]
-    return [_Term(sign * k, *b) for (_, k), b in zip(place.offset.terms, bounds, strict=True)]
+def _terms(of: GuardedOffset, sign: int) -> list[_Term]:
+    bounds = [_within(atom, of.guards) for atom, _ in of.offset.terms]
+    return [_Term(sign * k, *b) for (_, k), b in zip(of.offset.terms, bounds, strict=True)]
 
 
 def _within(atom: Atom, guards: Iterable[Guard]) -> Interval:

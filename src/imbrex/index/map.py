@@ -293,10 +293,10 @@ def replacing(
     """A layer with these entries, each where the first dim that it makes is; all other dims pass."""
     names = [d.name for d in lower]
 
-    def place(entry: Entry) -> int:
+    def position(entry: Entry) -> int:
         return min((names.index(n) for n in entry[2].split()), default=len(names))
 
-    placed = sorted([*_others(lower, entries), *entries], key=place)
+    placed = sorted([*_others(lower, entries), *entries], key=position)
     return layer_over(lower, *placed, order=order, **sizes)
 
 

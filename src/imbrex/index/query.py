@@ -113,11 +113,11 @@ def strides(map: Map) -> tuple[int, ...] | None:
     """
     offset, _ = linear(map)
     found = [prod(d.size for d in map.upper[i + 1 :]) for i in range(len(map.upper))]
-    for place, (name, size) in enumerate(map.upper):
+    for position, (name, size) in enumerate(map.upper):
         step = pointer_step(offset, name, size)
         if not step.is_constant:
             return None
-        found[place] = step.const if size > 1 else found[place]
+        found[position] = step.const if size > 1 else found[position]
     return tuple(found)
 
 

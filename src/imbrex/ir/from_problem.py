@@ -54,8 +54,8 @@ def problem_module(
     further = problem.operands[len(dims) :]
     sizes += [sizes[result] if o.layout == problem.result.layout else o.shape for o in further]
     gaps = [_gaps(o, of) for o, of in zip(problem.operands, dims, strict=False)]
-    for place, map in enumerate(gaps):
-        sizes[place] = [d.size for d in map.lower] if map else sizes[place]
+    for position, map in enumerate(gaps):
+        sizes[position] = [d.size for d in map.lower] if map else sizes[position]
     types = [
         memref(element_of(o.dtype), [None, *s[1:]] if _is_run_time(problem, o) else s)
         for o, s in zip(problem.operands, sizes, strict=True)

@@ -103,10 +103,10 @@ class Reader:
                 return Node(Reference(len(self.references) - 1), span)
             case MLIRTokenKind.HASH_IDENT if token.text[1:].isdigit():
                 self.parser.parse_characters(token.text)
-                place = whole(token.text[1:], 0, MOST_REFERENCES)
-                if place is None:
+                number = whole(token.text[1:], 0, MOST_REFERENCES)
+                if number is None:
                     raise ParseError(span, "this number has too many digits")
-                return Node(Reference(place), span)
+                return Node(Reference(number), span)
             case _:
                 return self._number()
 
@@ -242,11 +242,13 @@ class Reader:
 
 def _numbered(items: list[Node]) -> tuple[Node, ...]:
     """Drops the numbers of `[0: k, 1: c]` once they are seen to count up from 0."""
-    for place, item in enumerate(items):
+    for position, item in enumerate(items):
         if item.key is None and items[0].key is not None:
-            item.fail(f"the entries before this one are numbered; write '{place}: <name>'")
-        if item.key is not None and item.key.text != str(place):
-            raise ParseError(item.key, f"'{item.span.text}' is entry {place} of this list; write {place}:")
+            item.fail(f"the entries before this one are numbered; write '{position}: <name>'")
+        if item.key is not None and item.key.text != str(position):
+            raise ParseError(
+                item.key, f"'{item.span.text}' is entry {position} of this list; write {position}:"
+            )
     return tuple(replace(item, key=None) for item in items)
 
 

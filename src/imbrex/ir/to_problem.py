@@ -144,9 +144,9 @@ def _conv(op: ConvOp) -> Conv2d:
 
 def _gemm(op: GemmOp) -> Gemm:
     (*batch, _, _), (*_, p, q), (*_, m, n) = (_static(op, i) for i in range(3))
-    for place, value in enumerate(op.scales, 3):
+    for position, value in enumerate(op.scales, 3):
         if map_of(value)[1] is not None:
-            raise InvalidOp(op, "is a view, and a kernel takes scales as they are", "type", place)
+            raise InvalidOp(op, "is a view, and a kernel takes scales as they are", "type", position)
     transposes = [flag is not None and flag.data for flag in (op.a_transposed, op.b_transposed)]
     strides = [_strides(op, i) for i in range(3)]
     packs = [dtype_of(element_of(v)).pack for v in (op.a, op.b)] + [1]

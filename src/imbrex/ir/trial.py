@@ -64,12 +64,12 @@ def tried(
     if unknown := [name for name in given if name not in names]:
         raise Diagnostic(f"there is no operand '{unknown[0]}'{suggest(unknown[0], names)}")
     made: list[tuple[DType, str, Array]] = []
-    for place, (name, argument) in enumerate(zip(names, found.args, strict=True)):
+    for position, (name, argument) in enumerate(zip(names, found.args, strict=True)):
         dtype, shape = _typed(found, name, argument)
         if name in given:
             made.append((dtype, f"from {given[name]}", _loaded(name, given[name], dtype, shape)))
         else:
-            made.append((dtype, "drawn", _drawn(dtype, shape, [seed, place])))
+            made.append((dtype, "drawn", _drawn(dtype, shape, [seed, position])))
     after = [array.copy() for _, _, array in made]
     with np.errstate(all="ignore"):
         execute(module, after, found.sym_name.data)
@@ -92,9 +92,9 @@ def difference(own: Sequence[Operand], other: Sequence[Operand], tolerance: floa
         far = _far(x, y, a.dtype, tolerance)
         if far.any():
             first = tuple(int(i) for i in np.argwhere(far)[0])
-            place = f"[{', '.join(map(str, first))}]"
+            where = f"[{', '.join(map(str, first))}]"
             count = f"{int(far.sum())} of {far.size} elements differ"
-            return f"'{a.name}' differs first at {place}: {x[first]:.9g} here, {y[first]:.9g} there; {count}"
+            return f"'{a.name}' differs first at {where}: {x[first]:.9g} here, {y[first]:.9g} there; {count}"
     return None
 
 

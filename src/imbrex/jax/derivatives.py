@@ -235,7 +235,7 @@ def _back(known: Any, pair: Any, added: Mapping[str, Any], dz: Any) -> Any:
     function, own, _ = known
     of_pair = (_conv_back if function is conv else _product_back)(own, pair, dz)
     channel = own.layouts.result.index("k") if function is conv else dz.ndim - 1
-    others = tuple(place for place in range(dz.ndim) if place != channel)
+    others = tuple(position for position in range(dz.ndim) if position != channel)
     of_added = {"bias": lambda: dz.sum(others), "residual": lambda: dz}
     return of_pair, {name: of_added[name]() for name in added}
 

@@ -114,16 +114,16 @@ def _draws(problem: Problem, values: Values, unit: Unit, seed: int) -> Iterator[
     masks = probe_supports(problem, unit) if values == "probe" else {}
     widest = known(problem, values, unit).widest
     is_read_back = getattr(problem, "beta", 0.0) != 0.0
-    for place, operand in enumerate(problem.operands):
+    for position, operand in enumerate(problem.operands):
         if operand.is_written and not (is_read_back and operand.role == problem.written):
             continue
-        entry: Json = {"seed": seed + place}
+        entry: Json = {"seed": seed + position}
         if operand.dtype == E8M0:
             entry |= {"kind": "power", "low": EXPONENTS[values][0], "high": EXPONENTS[values][1]}
         elif operand.role in masks:
             entry |= {"kind": "odd", "bits": read_bits(problem.dtype)}
             if not operand.dtype.is_float:
-                entry = {"seed": seed + place, "kind": "whole", "low": -126, "high": 126}
+                entry = {"seed": seed + position, "kind": "whole", "low": -126, "high": 126}
             kept = np.broadcast_to(masks[operand.role](_indices(operand)), operand.unpacked_shape)
             entry["kept"] = packed(np.packbits(kept))
         elif values == "float" and operand.dtype.is_float:

@@ -232,7 +232,7 @@ def _on_host(name: str, found: Sequence[Family]) -> str:
         besides = [
             0 if step else o.reach * o.dtype.bytes for o, step in zip(operands, family.steps, strict=True)
         ]
-        written = next(place for place, operand in enumerate(operands) if operand.is_written)
+        written = next(position for position, operand in enumerate(operands) if operand.is_written)
         lines.append(f"    {{{_braced(family.steps)}, {_braced(besides)}, {written}}},")
     lines += [
         "};",

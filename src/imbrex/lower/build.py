@@ -236,8 +236,8 @@ class Builder:
     def _segment(self, op: SegmentOp) -> None:
         """What the plan says of a workgroup."""
         walk, quantity = op.walk_, op.quantity_
-        workgroup, place = self.reader.index([op.workgroup, op.place])
-        index = walk.index(quantity, workgroup, place)
+        workgroup, position = self.reader.index([op.workgroup, op.place])
+        index = walk.index(quantity, workgroup, position)
         self._named(op.result, quantity, index, walk.size(quantity))
         self.inner = len(self.scopes)
 
@@ -296,7 +296,7 @@ class Builder:
     def _end(self, dest: SSAValue, index: Sequence[SSAValue]) -> None:
         """Keep the guards by the run-time size of what is stored."""
         fixed = self.reader.index(index)
-        rest = [var(f"{place}'", size) for place, size in enumerate(sizes(dest)[len(fixed) :])]
+        rest = [var(f"{position}'", size) for position, size in enumerate(sizes(dest)[len(fixed) :])]
         self.ends += filter(is_of_count, self.reader.ref(dest, [*fixed, *rest]).guards)
 
     def _pipeline(self, op: WarpgroupGemmOp) -> None:

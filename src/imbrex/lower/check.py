@@ -135,7 +135,7 @@ def _turned(stmt: Move, kernel: Kernel) -> None:
 def _lane_step(offset: Lin, kernel: Kernel) -> int | None:
     """How far the offset moves from lane to lane of a wave; None where not all steps are the same."""
     wave, lane = var("wave'", -(-kernel.block_size // kernel.wave)), var("lane'", kernel.wave)
-    place = offset.subs({kernel.workitem: wave * kernel.wave + lane})
-    first, second = (place.subs({"lane'": lin(i)}) for i in (0, 1))
+    at = offset.subs({kernel.workitem: wave * kernel.wave + lane})
+    first, second = (at.subs({"lane'": lin(i)}) for i in (0, 1))
     step = second - first
-    return step.const if step.is_constant and place == first + lane * step.const else None
+    return step.const if step.is_constant and at == first + lane * step.const else None

@@ -111,7 +111,7 @@ def finishing(
     which are scaled as floats, here.
     """
 
-    def place(base: SSAValue, map: Map | None) -> Ref | Buffer:
+    def ref_of(base: SSAValue, map: Map | None) -> Ref | Buffer:
         ref = reader.element(base, map, coords)
         guards = tuple(g for g in ref.guards if g not in dest.guards)
         lies_alike = not guards and ref.offset == dest.offset
@@ -119,11 +119,11 @@ def finishing(
 
     arrays: list[tuple[str, Ref | Buffer]] = [(OLD, dest.buffer)] if scale[1] else []
     read = zip(finish.epilogue.arrays, finish.arrays, strict=True)
-    arrays += [(name, place(*array)) for name, array in read]
+    arrays += [(name, ref_of(*array)) for name, array in read]
     computed = window.computed if window.computed.bytes == 8 else F32
     kept, expression = parted(scaled(finish.epilogue.expression, *scale))
     stored = zip(finish.epilogue.stored, finish.stored, strict=True)
-    keeping = None if kept is None else next(Keeping(name, kept, place(*array)) for name, array in stored)
+    keeping = None if kept is None else next(Keeping(name, kept, ref_of(*array)) for name, array in stored)
     return Finishing(expression, tuple(arrays), *axes, computed, window.buffer.dtype, keeping)
 
 

@@ -111,9 +111,9 @@ class Masks:
             else:
                 inside.append(guard)
         words = [Axis(f.var, f.count) for f in inner if any(g.index.mentions(f.var) for g in inside)]
-        place = address([(u - u.bounds[0]) // _step(u) for u in shares], [_values(u) for u in shares])
+        bit = address([(u - u.bounds[0]) // _step(u) for u in shares], [_values(u) for u in shares])
         buffer = self._mask(tuple(inside), words, list(choices.values()))
-        return replace(ref, guards=tuple(kept), missing=Bit(buffer, _row_major(words), place))
+        return replace(ref, guards=tuple(kept), missing=Bit(buffer, _row_major(words), bit))
 
     def _mask(self, guards: tuple[Guard, ...], words: Sequence[Axis], choices: Sequence[Axis]) -> Buffer:
         """The words of which a bit is set where a guard fails."""

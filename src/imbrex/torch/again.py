@@ -64,7 +64,7 @@ class Again:
         if len(notes) != 1:
             return
         plan, arrays = notes[0]
-        places = {id(tensor): place for place, tensor in enumerate(tensors) if tensor is not None}
+        places = {id(tensor): position for position, tensor in enumerate(tensors) if tensor is not None}
         is_plain = len(places) == sum(tensor is not None for tensor in tensors)
         if not is_plain or arrays[-1] is not result or any(id(one) not in places for one in arrays[:-1]):
             return

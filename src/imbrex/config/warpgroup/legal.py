@@ -24,10 +24,10 @@ from imbrex.config.warpgroup.plan import CLUSTERS, SWIZZLES, WarpgroupPlan
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import ATOM_ROWS
 
-__all__ = ["MOST_PLACES", "WARPGROUP_RULES"]
+__all__ = ["MOST_COUNTED", "WARPGROUP_RULES"]
 
 MOST_ROWS: Final = 256
-MOST_PLACES: Final = 2**31 - 1024
+MOST_COUNTED: Final = 2**31 - 1024
 """Rows, and columns, that 32 bits with a sign count, up to the end of the last cluster's tiles."""
 
 
@@ -100,8 +100,8 @@ def grid(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
 def extents(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """All rows and all columns have a number."""
     for name, size in (("gemmM", plan.context.m), ("gemmN", plan.context.n)):
-        if size > MOST_PLACES:
-            yield f"{name} {size} > {MOST_PLACES}; a general tuning would do"
+        if size > MOST_COUNTED:
+            yield f"{name} {size} > {MOST_COUNTED}; a general tuning would do"
 
 
 WARPGROUP_RULES: Rules[WarpgroupPlan, GpuMachine] = Rules(

@@ -133,11 +133,11 @@ def ranked(plans: Sequence[XdlopsPlan]) -> list[float]:
     """
     bounds = [bound_cycles(plan) for plan in plans]
     found, best = dict[int, float](), inf
-    for place in sorted(range(len(plans)), key=lambda place: bounds[place]):
-        is_near = bounds[place] < BEHIND * best
-        found[place] = wave_cycles(plans[place]) if is_near else BEHIND * bounds[place]
-        best = min(best, found[place])
-    return [found[place] for place in range(len(plans))]
+    for position in sorted(range(len(plans)), key=lambda position: bounds[position]):
+        is_near = bounds[position] < BEHIND * best
+        found[position] = wave_cycles(plans[position]) if is_near else BEHIND * bounds[position]
+        best = min(best, found[position])
+    return [found[position] for position in range(len(plans))]
 
 
 def _rounds(plan: XdlopsPlan) -> Iterator[tuple[int, int]]:

@@ -104,10 +104,10 @@ def woven(
     """Accesses among products as the header has them."""
     accesses = len(loads) + len(reads)
     covered = min(products, accesses)
-    for place in range(accesses):
-        before, behind = (len(loads) * end // accesses for end in (place, place + 1))
-        yield loads[before] if behind > before else reads[place - before]
-        yield from (product,) * (covered * (place + 1) // accesses - covered * place // accesses)
+    for position in range(accesses):
+        before, behind = (len(loads) * end // accesses for end in (position, position + 1))
+        yield loads[before] if behind > before else reads[position - before]
+        yield from (product,) * (covered * (position + 1) // accesses - covered * position // accesses)
     yield from (product,) * (products - covered)
 
 
@@ -158,8 +158,8 @@ def _writes(copies: tuple[TileCopy, TileCopy], loads: int) -> Iterator[Operation
         count, own = copy.per_thread // copy.data_per_write, copy.per_thread // copy.data_per_read
         moves = round(_moved(copy) / max(1, count))
         write = Operation("write", lane_bytes=max(NARROWEST, copy.data_per_write * copy.element_bytes))
-        for place in range(count):
-            yield Operation("wait", vm=loads - came - -(-own * (place + 1) // count))
+        for position in range(count):
+            yield Operation("wait", vm=loads - came - -(-own * (position + 1) // count))
             yield from (Operation("vector", TURN),) * moves
             yield write
         came += own
@@ -178,11 +178,11 @@ def _indices(plan: XdlopsPlan) -> Loop:
     matrix has its pointers in scalars.
     """
     k, count = plan.tuning.tile[2], 0.0
-    for place, copy in enumerate((plan.a_copy, plan.b_copy)):
+    for position, copy in enumerate((plan.a_copy, plan.b_copy)):
         run = copy.access.run[0] if copy.access.step[0] == 1 else copy.access.run[1]
         whole = plan.context.k if copy.access.step[0] == 1 else copy.d
         each = 2 if 1 < run < whole and gcd(int(run), k) <= k else 0
-        if copy.access.step[0] != 1 and 0 < copy.access.elements < plan.context.k * plan.sizes[place]:
+        if copy.access.step[0] != 1 and 0 < copy.access.elements < plan.context.k * plan.sizes[position]:
             each = PLACES
         vector = copy.data_per_read
         if plan.tuning.is_direct:

@@ -33,8 +33,8 @@ class CudaDialect:
 
     def shared(self, buffer: Buffer) -> str:
         kind, at = buffer.dtype.c_name, _offsets(self.kernel)[buffer.name]
-        place = "imbrex::shared_memory" if not at else f"imbrex::shared_memory + {at}"
-        return f"{kind} *const {buffer.name} = reinterpret_cast<{kind} *>({place});"
+        address = "imbrex::shared_memory" if not at else f"imbrex::shared_memory + {at}"
+        return f"{kind} *const {buffer.name} = reinterpret_cast<{kind} *>({address});"
 
     def view(self, stmt: View) -> str:
         kind, base = stmt.buffer.dtype.c_name, stmt.base.name
@@ -83,12 +83,12 @@ def shared_bytes(kernel: Kernel) -> int:
 
 def _offsets(kernel: Kernel) -> dict[str, int]:
     """Where each shared buffer begins, in bytes."""
-    places: dict[str, int] = {}
+    offsets: dict[str, int] = {}
     at = 0
     for name, size in shared_buffers(kernel).items():
-        places[name] = at
+        offsets[name] = at
         at += _aligned(size)
-    return places
+    return offsets
 
 
 def _aligned(size: int) -> int:

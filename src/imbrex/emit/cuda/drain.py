@@ -20,7 +20,7 @@ from imbrex.view.tensor import Box
 __all__ = ["constants", "functions", "stores_boxes"]
 
 ELEMENT = "int32_t batch, int32_t row, int32_t column"
-SUM = "int32_t lane, int32_t place"
+SUM = "int32_t lane, int32_t number"
 
 
 def constants(pipeline: Pipeline) -> list[str]:
@@ -80,9 +80,9 @@ def functions(pipeline: Pipeline) -> list[str]:
     out, tile = pipeline.c, staging(pipeline).tile
     kind = out.buffer.dtype.c_name
     one = pipeline.sums.layout
-    place = var("place", one.c_elements * len(pipeline.phases.summed))
-    _, row, column = one.c.at([var("lane", WARPGROUP), place % one.c_elements]).coords
-    stored = column_of_sum(pipeline, column, place // one.c_elements)
+    number = var("number", one.c_elements * len(pipeline.phases.summed))
+    _, row, column = one.c.at([var("lane", WARPGROUP), number % one.c_elements]).coords
+    stored = column_of_sum(pipeline, column, number // one.c_elements)
     (element,) = tile.map.at([var("column", tile.k), var("row", tile.d)]).coords
     return [
         "// The row, the column and the column of B of a lane's sum; the byte of an element in its piece.",
@@ -129,14 +129,14 @@ def _boxes(tensor: str, form: Box | None, pipeline: Pipeline) -> list[str]:
     for block in staging(pipeline).tile.blocks:
         moved = {"row": row + block.d0, "column": column + block.k0}
         at = ", ".join(c.index(x.subs(moved)) for x in coords)
-        place = f"from + {block.byte_offset}" if block.byte_offset else "from"
+        address = f"from + {block.byte_offset}" if block.byte_offset else "from"
         rank = len(coords)
-        lines.append(f"imbrex::store<{rank}>({tensor}, {place}, imbrex::coordinates<{rank}>{{{{{at}}}}});")
+        lines.append(f"imbrex::store<{rank}>({tensor}, {address}, imbrex::coordinates<{rank}>{{{{{at}}}}});")
     return lines
 
 
 def _partial(pipeline: Pipeline) -> list[str]:
-    """A workgroup's places in what workgroups share."""
+    """Where a workgroup finds its sums and its flag in what workgroups share."""
     if pipeline.workspace is None:
         return []
     refs = {"partial": pipeline.workspace.partials, "flag": pipeline.workspace.flags}

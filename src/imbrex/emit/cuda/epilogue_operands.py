@@ -58,7 +58,7 @@ def finishing(pipeline: Pipeline) -> list[str]:
     """`further`, what a lane has of all arrays, and `finished`, of one element wherever it is."""
     names, ahead = _arrays(pipeline), _ahead(pipeline)
     parts = {name: ("Blocks, Count" if name in ahead else f"1, {_at_a_time(pipeline)}") for name in names}
-    values = {name: f"{name}.value({'m, place' if name in ahead else '0, loaded'})" for name in names}
+    values = {name: f"{name}.value({'m, number' if name in ahead else '0, loaded'})" for name in names}
     loads = {
         name: f"{name}.template load<P>({name}_beside{{{_given(name, pipeline, 'p.')}}}, batch, row, column);"
         for name in names
@@ -66,20 +66,20 @@ def finishing(pipeline: Pipeline) -> list[str]:
     elements = {
         n: f"imbrex::element_beside({n}_beside{{{_given(n, pipeline)}}}, batch, row, column)" for n in names
     }
-    place, own = f"const P &p, {ELEMENT}", "sum x, int32_t m, int32_t place, int32_t loaded"
+    parameters, own = f"const P &p, {ELEMENT}", "sum x, int32_t m, int32_t number, int32_t loaded"
     late = [name for name in names if name not in ahead]
     return [
         f"static constexpr int at_a_time = {_at_a_time(pipeline)};",
         "template <int Blocks, int Count> struct further {",
         *(f"  imbrex::beside<{name}_beside, {size}> {name};" for name, size in parts.items()),
-        f"  template <class P> IMBREX_MEMBER void load_ahead({place}) {{",
+        f"  template <class P> IMBREX_MEMBER void load_ahead({parameters}) {{",
         *(f"    {loads[name]}" for name in names if name in ahead),
         "  }",
-        f"  template <class P> IMBREX_MEMBER void load_here({place}) {{",
+        f"  template <class P> IMBREX_MEMBER void load_here({parameters}) {{",
         *(f"    {loads[name]}" for name in late),
         "  }",
         f"  {method('result', 'finished', own, _value(pipeline, values, is_last=False))}",
-        *_keeping(pipeline, place, [loads[name] for name in late if name in _kept_names(pipeline)]),
+        *_keeping(pipeline, parameters, [loads[name] for name in late if name in _kept_names(pipeline)]),
         *(f"  {line}" for line in _kept(pipeline, own, values)),
         "};",
         method("result", "finished", f"sum x, {ELEMENT}", _value(pipeline, elements, is_last=True)),
@@ -93,11 +93,11 @@ def _kept_names(pipeline: Pipeline) -> set[str]:
     return set() if kept is None else {n.name for n in walk(kept.expression) if isinstance(n, Name)}
 
 
-def _keeping(pipeline: Pipeline, place: str, loads: Sequence[str]) -> list[str]:
+def _keeping(pipeline: Pipeline, parameters: str, loads: Sequence[str]) -> list[str]:
     """`load_kept`, of the arrays that are late and that what is kept reads."""
     if pipeline.c.kept is None:
         return []
-    lines = [f"template <class P> IMBREX_MEMBER void load_kept({place}) {{", *c.indented(loads), "}"]
+    lines = [f"template <class P> IMBREX_MEMBER void load_kept({parameters}) {{", *c.indented(loads), "}"]
     return [*c.indented(lines)]
 
 

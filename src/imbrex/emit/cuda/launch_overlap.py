@@ -118,8 +118,8 @@ def _are_siblings(one: Kernel, other: Kernel) -> bool:
     x, y = one.pipeline, other.pipeline
     if x is None or y is None or _reads(x) & {y.c.buffer.name} or _reads(y) & {x.c.buffer.name}:
         return False
-    places = (GuardedOffset(one.c.offset, one.c.guards) for one in (x, y))
-    return x.c.buffer.name != y.c.buffer.name or are_apart(*places)
+    stored = (GuardedOffset(one.c.offset, one.c.guards) for one in (x, y))
+    return x.c.buffer.name != y.c.buffer.name or are_apart(*stored)
 
 
 def _reads(pipeline: Pipeline) -> set[str]:

@@ -148,11 +148,11 @@ def takes_turns(pipeline: Pipeline) -> bool:
 def offsets(pipeline: Pipeline) -> list[str]:
     """The layout as constants of a kernel's struct."""
     found = layout(pipeline)
-    barriers = ", ".join(f"{name}_place = {place}" for name, place in found.barrier_offsets.items())
+    barriers = ", ".join(f"{name}_offset = {offset}" for name, offset in found.barrier_offsets.items())
     return [
         f"static constexpr int all_stages = {found.all_stages}, stage_bytes = {found.stage_bytes};",
-        f"static constexpr int b_place = {found.b_offset}, b_step = {found.b_step};",
-        f"static constexpr int pieces_place = {found.pieces_offset}, piece_bytes = {found.piece_bytes};",
+        f"static constexpr int b_offset = {found.b_offset}, b_step = {found.b_step};",
+        f"static constexpr int pieces_offset = {found.pieces_offset}, piece_bytes = {found.piece_bytes};",
         f"static constexpr int {barriers};",
         f"static constexpr bool b_stays = {boolean(pipeline.b.residency != 'step')};",
         f"static constexpr bool b_leaves = {boolean(pipeline.b.residency == 'tile')};",

@@ -109,12 +109,12 @@ def _raster(tile: TapTile, a: Tile) -> list[str]:
     tap, channel = var("tap", rows * columns), var("channel", windows.channels)
     (of_a,) = a.map.at([k, d]).coords
     (of_b,) = tile.map.at([k, tap * windows.channels + channel]).coords
-    place = "int32_t k, int32_t tap, int32_t channel"
+    parameters = "int32_t k, int32_t tap, int32_t channel"
     return [
         f"static constexpr int {sizes}, channels = {windows.channels};",
         f"static constexpr int window_rows = {rows}, window_columns = {columns};",
         static("uint32_t", "a_byte", "int32_t k, int32_t d", c.index(of_a * tile.element_bytes)),
-        static("uint32_t", "b_byte", place, c.index(of_b * tile.element_bytes)),
+        static("uint32_t", "b_byte", parameters, c.index(of_b * tile.element_bytes)),
     ]
 
 

@@ -28,8 +28,8 @@ IN_FLIGHT = {1: 48, 2: 48, 3: 24}
 """Consumers -> registers of a producer's lane for what it has loaded and not yet put."""
 COPY_BYTES = 4
 """The least that a lane copies to shared memory past its registers."""
-PLACE = "int32_t batch, int32_t tile, int32_t step"
-ELEMENT = f"{PLACE}, int32_t k, int32_t d"
+TILE_STEP = "int32_t batch, int32_t tile, int32_t step"
+ELEMENT = f"{TILE_STEP}, int32_t k, int32_t d"
 
 
 def constants(pipeline: Pipeline) -> list[str]:
@@ -57,20 +57,20 @@ def functions(pipeline: Pipeline) -> list[str]:
 
 def _gaps(pipeline: Pipeline) -> list[str]:
     """Where each stage has bytes that instructions read and copies do not fill, which are to be zeros."""
-    count, size, place = 0, 0, "0"
+    count, size, offset = 0, 0, "0"
     match pipeline.multiply:
         case WindowRows(line=line):  # behind each line, whose pixels lie in blocks of channels
             count, size = len(line.blocks), (line.raster - line.d) * line.row_bytes
-            place = f"a_start(gap * {line.row}, {line.d})"
+            offset = f"a_start(gap * {line.row}, {line.d})"
         case Dense() | Blocks() | WarpRaster() | WarpPlanes():
             if isinstance(tile := pipeline.b.tile, TapTile):  # behind the last pixel that a copy brings
                 count, size = 1, tile.tail_bytes
-                place = f"b_place + {tile.bytes - tile.tail_bytes}"
+                offset = f"b_offset + {tile.bytes - tile.tail_bytes}"
         case _:
             assert_never(pipeline.multiply)
     return [
         f"static constexpr int gaps = {count}, gap_bytes = {size};",
-        static("uint32_t", "gap_place", "int32_t gap", place, is_constant=True),
+        static("uint32_t", "gap_offset", "int32_t gap", offset, is_constant=True),
     ]
 
 
@@ -87,8 +87,8 @@ def _copied_bytes(stage: Stage) -> int:
 
 def _start(name: str, tile: Tile) -> str:
     """`a_start`: the byte at which the instruction's tile at (k, d) begins."""
-    place = _byte(tile, tile.starts if isinstance(tile, HaloTile | TapTile) else None)
-    return static("uint32_t", f"{name}_start", "int32_t k, int32_t d", place, is_constant=True)
+    start = _byte(tile, tile.starts if isinstance(tile, HaloTile | TapTile) else None)
+    return static("uint32_t", f"{name}_start", "int32_t k, int32_t d", start, is_constant=True)
 
 
 def _load(name: str, stage: Stage) -> list[str]:
@@ -96,7 +96,7 @@ def _load(name: str, stage: Stage) -> list[str]:
     form = stage.access
     lines = [] if isinstance(form, Lanes) else _copies(name, stage, form)
     return [
-        f"IMBREX_MEMBER void load_{name}(uint32_t to, uint32_t barrier, {PLACE}, int32_t part,",
+        f"IMBREX_MEMBER void load_{name}(uint32_t to, uint32_t barrier, {TILE_STEP}, int32_t part,",
         "                          uint16_t sharers) const {",
         *c.indented(lines),
         "}",
@@ -141,7 +141,7 @@ def _lanes(name: str, stage: Stage, pipeline: Pipeline) -> list[str]:
         f"  {method('int32_t', 'left', ELEMENT, left or '0')}",
         f"  {method('bool', 'exists', ELEMENT, c.guards(form.guards))}",
         f"  {method(f'const {kind} *', 'at', ELEMENT, f'memory + ({c.index(form.offset)})')}",
-        f"  {static('uint32_t', 'place', 'int32_t k, int32_t d', _byte(tile))}",
+        f"  {static('uint32_t', 'byte_of', 'int32_t k, int32_t d', _byte(tile))}",
         "};",
     ]
 
@@ -186,7 +186,7 @@ def _fill(name: str, stage: Stage) -> list[str]:
     given = f"{name}, {COUNT}" if isinstance(form, Lanes) and are_of_count(form.guards) else name
     call = f"imbrex::fill_tile({name}_feed{{{given}}}, to, batch, tile, step);"
     return [
-        f"IMBREX_MEMBER void fill_{name}(uint32_t to, {PLACE}) const {{",
+        f"IMBREX_MEMBER void fill_{name}(uint32_t to, {TILE_STEP}) const {{",
         *c.indented([call] if by_lanes else []),
         "}",
     ]

@@ -86,9 +86,9 @@ def _lines(work: LineWork) -> list[str]:
     ]
 
 
-def _dealt(units: int, place: Lin, clusters: int) -> Lin:
-    """How many units a cluster is dealt.  place: in the last round."""
-    return select(units % clusters - 1 - place, lin(1), lin(0)) + units // clusters
+def _dealt(units: int, position: Lin, clusters: int) -> Lin:
+    """How many units a cluster is dealt.  position: in the last round."""
+    return select(units % clusters - 1 - position, lin(1), lin(0)) + units // clusters
 
 
 def _unit(unit: Lin, steps: int | str) -> list[str]:
@@ -151,13 +151,13 @@ def _segment(walk: SegmentWalk, slot: Lin, *, splits_evenly: bool) -> list[str]:
     if walk.is_whole:
         number = var("number", -(-section.tiles // section.k_span // plan.workgroups))
         return _unit(slot + number * plan.workgroups + walk.first_output, plan.tiles.k)
-    place, unit = var("number", max(walk.most_segments, 1)), var("unit", plan.tiles.outputs)
+    number, unit = var("number", max(walk.most_segments, 1)), var("unit", plan.tiles.outputs)
 
     def text(name: Quantity) -> str:
         return c.index(walk.index(name, slot, unit))
 
     lines = [
-        f"const int32_t unit = {c.index(walk.index('output', slot, place))};",
+        f"const int32_t unit = {c.index(walk.index('output', slot, number))};",
         "imbrex::work w = tile_of(unit, cluster_row, cluster_column);",
         f"w.first = {text('first')}, w.end = {text('end')};",
     ]

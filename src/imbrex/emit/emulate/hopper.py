@@ -50,16 +50,16 @@ def units(program: Program, early: Collection[str]) -> dict[str, list[str]]:
     for kernel in kernels:
         first[kernel.name] = count
         count += len(facts[kernel.name].tensors)
-    places = {buffer.name: place for place, buffer in enumerate(program.arguments)}
+    positions = {buffer.name: position for position, buffer in enumerate(program.arguments)}
     lines = [f'#include "{program.name}.cu"', *PROLOGUE.splitlines()]
-    lines += [f"static void *given[{len(places)}];", f"static imbrex::tensor_form forms[{max(count, 1)}];"]
+    lines += [f"static void *given[{len(positions)}];", f"static imbrex::tensor_form forms[{max(count, 1)}];"]
     count = [] if program.count is None else [program.count.name]
     lines += [f"static int32_t {name};" for name in count]
     for kernel in kernels:
         maps = [
             f"imbrex::tensor_map{{forms + {first[kernel.name] + i}}}" for i in range(_tensors(facts, kernel))
         ]
-        arrays = [f"any{{given[{places[b.name]}]}}" for b in kernel.arguments]
+        arrays = [f"any{{given[{positions[b.name]}]}}" for b in kernel.arguments]
         lines += ["", f"static void run_{kernel.name}() {{"]
         lines += [f"  {kernel.name}({', '.join([*maps, *arrays, *count])});", "}"]
     lines += ["", *_entry(program, facts, early)]
@@ -102,21 +102,21 @@ def _entry(program: Program, facts: dict[str, LaunchFacts], early: Collection[st
 def _of_program(
     kernel: Kernel, facts: dict[str, LaunchFacts], buffers: Sequence[Buffer]
 ) -> Iterable[tuple[TensorMap, int]]:
-    """A kernel's tensor maps, and the places of their arrays in the program."""
+    """A kernel's tensor maps, and the positions of their arrays in the program."""
     names = [b.name for b in buffers]
     for tensor in facts[kernel.name].tensors:
         yield tensor, names.index(kernel.arguments[tensor.argument].name)
 
 
 def _form(tensor: tuple[TensorMap, int]) -> str:
-    of, place = tensor
+    of, position = tensor
     form, element = of.form, dtype(of.dtype)
     size = element.bytes
-    first = f"static_cast<char *>(given[{place}]) + {form.base * size}"
+    first = f"static_cast<char *>(given[{position}]) + {form.base * size}"
     is_walk, is_tf32 = (str(x).lower() for x in (isinstance(form, Walk), element.read_bits is not None))
     head = f"{first}, {size}, {len(form.sizes)}, {form.swizzle}, {is_walk}, {is_tf32}"
     open_size = COUNT if form.each == 1 else f"{form.each} * {COUNT}"
-    sizes = [open_size if place == form.open else size for place, size in enumerate(form.sizes)]
+    sizes = [open_size if position == form.open else size for position, size in enumerate(form.sizes)]
     extents = f"{_braced(sizes)}, {_braced((1, *form.strides))}"
     match form:
         case Box():
@@ -139,10 +139,8 @@ def _launch(
 ) -> str:
     if isinstance(launch, ZeroFill):
         b = launch.buffer
-        place = [x.name for x in buffers].index(b.name)
-        return (
-            f'{{"zeros", nullptr, 1, 0, 0, 1, false, given[{place}], size_t({b.elements}) * {b.dtype.bytes}}}'
-        )
+        at = [x.name for x in buffers].index(b.name)
+        return f'{{"zeros", nullptr, 1, 0, 0, 1, false, given[{at}], size_t({b.elements}) * {b.dtype.bytes}}}'
     shared, cluster, _ = facts[launch.name]
     is_early = str(launch.name in early).lower()
     grid = launch.grid_size if launch.grid is None else c.index(launch.grid)

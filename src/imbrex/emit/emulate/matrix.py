@@ -24,35 +24,35 @@ def model(instruction: Instruction, flushes_halves: bool = False, is_scaled: boo
     one = table_instruction(instruction.name)  # of packs, which are read one by one, the single elements
     held = {"a": one.a, "b": one.map("b"), "c": one.c}
     lines = [
-        f"// {one.mnemonic}: A[block][m][k], B[block][k][n] and C[block][m][n], row-major, and the place in",
+        f"// {one.mnemonic}: A[block][m][k], B[block][k][n] and C[block][m][n], row-major, and the offset in",
         "// each of what register `slot` of a lane holds; -1 where it holds nothing.",
         f"struct {one.name} {{",
         f"  static constexpr int wave = {one.wave}, blocks = {one.blocks};",
         f"  static constexpr int m = {one.m}, n = {one.n}, k = {one.k};",
     ]
     for operand, map in held.items():
-        place = _place(map)
-        slot = "int slot" if "slot" in place else "int"
+        offset = _row_major(map)
+        slot = "int slot" if "slot" in offset else "int"
         lines += [
             f"  static constexpr int {operand}_elements = {dict(map.upper)['register']};",
-            f"  static constexpr int {operand}(int lane, {slot}) {{ return {place}; }}",
+            f"  static constexpr int {operand}(int lane, {slot}) {{ return {offset}; }}",
         ]
     sides = (("a", "row", one.scale_a), ("b", "column", one.scale_b)) if is_scaled else ()
     for operand, line, map in sides:
         assert map is not None, f"{one.name} takes no scales"
         lines += [
             f"  // The scale of a lane is that of {SCALED} neighbours along k, of one {line}.",
-            f"  static constexpr int scale_{operand}(int lane, int) {{ return {_place(map)}; }}",
+            f"  static constexpr int scale_{operand}(int lane, int) {{ return {_row_major(map)}; }}",
         ]
     return [*lines, *c.indented(_values(one, flushes_halves)), "};"]
 
 
-def _place(map: Map) -> str:
-    """C text of the row-major place that a lane and a register name."""
+def _row_major(map: Map) -> str:
+    """C text of the row-major offset that a lane and a register name."""
     lane, slot = (var(name, size) for name, (_, size) in zip(("lane", "slot"), map.upper, strict=True))
     point = map.at([lane, slot])
-    place = c.index(address(point.coords, [d.size for d in map.lower]))
-    return f"{c.guards(point.guards)} ? {place} : -1" if point.guards else place
+    offset = c.index(address(point.coords, [d.size for d in map.lower]))
+    return f"{c.guards(point.guards)} ? {offset} : -1" if point.guards else offset
 
 
 def _values(one: Instruction, flushes_halves: bool) -> list[str]:

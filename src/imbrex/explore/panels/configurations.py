@@ -100,7 +100,7 @@ def _drawn(ranked: tuple[Candidate, ...], shown: list[int], measured: dict[str, 
     for cost in sorted({min(costs), 1.0, max(costs)}):
         parts.append(label(LEFT - 8, y_of(cost) + 4, f"{cost:.2f}", "end soft"))
         parts.append(line(LEFT, y_of(cost), WIDTH - 10, y_of(cost)))
-    for place, i in enumerate(known if isfinite(first) and first > 0 else []):
+    for position, i in enumerate(known if isfinite(first) and first > 0 else []):
         one = ranked[i]
         text = str(one.configuration)
         name = (
@@ -108,7 +108,7 @@ def _drawn(ranked: tuple[Candidate, ...], shown: list[int], measured: dict[str, 
             or one.configuration.algorithm
         )
         colour = kinds.setdefault(name, len(kinds))
-        x = LEFT + 8 + place * (WIDTH - LEFT - 30) / max(1, len(known) - 1)
+        x = LEFT + 8 + position * (WIDTH - LEFT - 30) / max(1, len(known) - 1)
         size = 9 if text == chosen or text in measured else 6
         kind = f"g{colour % 8}" + (" sent" if text == chosen else " ink" if text in measured else "")
         tooltip = f"{one.cycles / first:.3f} of the pick: {text}"

@@ -190,10 +190,10 @@ def _lanes(one: Wide, y: float) -> tuple[list[str], float]:
     """A box a lane, coloured by the line of memory that it meets."""
     parts = [label(8, y + 14, f"{one.title}: lanes of the first wave, coloured by line of memory", "head")]
     first = int(one.places[one.exists].min()) // LINE_BYTES if one.exists.any() else 0
-    for lane, (place, exists) in enumerate(zip(one.places.tolist(), one.exists.tolist(), strict=True)):
-        kind = f"g{(place // LINE_BYTES - first) % 8}" if exists else "none bad"
+    for lane, (position, exists) in enumerate(zip(one.places.tolist(), one.exists.tolist(), strict=True)):
+        kind = f"g{(position // LINE_BYTES - first) % 8}" if exists else "none bad"
         tooltip = (
-            f"lane {lane}: byte {place}, line {place // LINE_BYTES}"
+            f"lane {lane}: byte {position}, line {position // LINE_BYTES}"
             if exists
             else f"lane {lane}: a guard fails"
         )

@@ -98,10 +98,10 @@ def _rung(
     """Middles of a rung's boxes by dim, and the boxes."""
     placed: dict[str, tuple[float, float]] = {}
     parts: list[str] = []
-    for place, (dim, value) in enumerate(zip(dims, ladder.values[at], strict=True)):
+    for position, (dim, value) in enumerate(zip(dims, ladder.values[at], strict=True)):
         wide = _box_width(dim)
         tooltip = f"{dim.name} = {value}, of {dim.size}"
-        parts.append(box(x, y, wide, RUNG, f"g{place % 8}", f"map:{name} rung:{at}", tooltip, 4))
+        parts.append(box(x, y, wide, RUNG, f"g{position % 8}", f"map:{name} rung:{at}", tooltip, 4))
         parts.append(label(x + wide / 2, y + 17, dim, "mid"))
         placed[dim.name] = (x + wide / 2, y)
         x += wide + GAP

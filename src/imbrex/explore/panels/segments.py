@@ -49,8 +49,8 @@ class Turns:
 
     def segments(self, line: int) -> Iterator[Segment]:
         """What stands in a line, in order."""
-        for place in range(line, self.tiles.outputs, self.workgroups):
-            yield Segment(line if self.is_dealt else place, place, 0, self.tiles.k)
+        for position in range(line, self.tiles.outputs, self.workgroups):
+            yield Segment(line if self.is_dealt else position, position, 0, self.tiles.k)
 
     def iterations(self, line: int) -> int:
         """Steps over K of a line."""

@@ -142,13 +142,13 @@ class BlockwiseGemmOp(MiopenOp):
         """Scales are of a product of waves, as large as what they scale."""
         given = [(s, len(i)) for s, i in self.scales if s is not None]
         expect(len(given) in (0, 2), "there are scales of a and of b, or none")
-        for place, (value, count) in enumerate(given):
+        for position, (value, count) in enumerate(given):
             is_waves = isinstance(self.multiply.data, WavesMultiply)
-            expect(is_waves, "a microscaled product is of waves", "type", 3 + place)
-            verify_index(value, count, 3 + place)
-            wanted, have = shape_of((self.a, self.b)[place]), shape_of(value)[count:]
+            expect(is_waves, "a microscaled product is of waves", "type", 3 + position)
+            verify_index(value, count, 3 + position)
+            wanted, have = shape_of((self.a, self.b)[position]), shape_of(value)[count:]
             message = f"scales are {shape_text(wanted)} here, got {shape_text(have)}"
-            expect(wanted == have, message, "type", 3 + place)
+            expect(wanted == have, message, "type", 3 + position)
 
     @property
     def scales(self) -> tuple[tuple[SSAValue | None, Sequence[SSAValue]], ...]:
@@ -160,20 +160,20 @@ class BlockwiseGemmOp(MiopenOp):
         m, n = _extent(self.c, 0), _extent(self.c, 1)
         if m is None or n is None or m is n:
             return
-        for place, (view, wanted, other) in enumerate(((self.a, m, n), (self.b, n, m))):
-            name, have = "ab"[place], _extent(view, 1)
+        for position, (view, wanted, other) in enumerate(((self.a, m, n), (self.b, n, m))):
+            name, have = "ab"[position], _extent(view, 1)
             message = (
                 f"'{name}' is seen as [k, %{other.name_hint}], but is [k, %{wanted.name_hint}] of c's view"
             )
-            expect(have is not other, message, "operand", place)
+            expect(have is not other, message, "operand", position)
 
 
-def _extent(view: SSAValue, place: int) -> SSAValue | None:
+def _extent(view: SSAValue, position: int) -> SSAValue | None:
     """The value that says a size of a subview; None where a number does."""
     owner = view.owner
     if not isinstance(owner, SubviewOp) or owner.dimension is None or len(owner.dimension.data) != 2:
         return None
-    given = owner.dimension.data[place]
+    given = owner.dimension.data[position]
     return owner.sizes[given.index] if isinstance(given, Reference) else None
 
 

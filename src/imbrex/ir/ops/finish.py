@@ -54,10 +54,10 @@ class FinishOp(MiopenOp):
             expect(is_alike, f"'{name}' is stored as the source is, of {kind}, not of {have}", "type", i)
         want = shape_of(self.source)
         for i, value in enumerate((*self.arrays, self.result), start=1):
-            place = ("result", 0) if value is self.result else ("type", i)
+            where = ("result", 0) if value is self.result else ("type", i)
             have = shape_of(value)
             fits = len(have) == len(want) and all(map(agree, have, want))
-            expect(fits, f"the source has sizes {shape_text(want)}, this has {shape_text(have)}", *place)
+            expect(fits, f"the source has sizes {shape_text(want)}, this has {shape_text(have)}", *where)
         element = str(element_of(self.result))
         sums = {t.accumulator.mlir_name for t in BY_MLIR_NAME.values()}
         expect(element in sums, f"sums are {' or '.join(sorted(sums))}, not {element}", "result", 0)

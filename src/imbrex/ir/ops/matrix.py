@@ -92,16 +92,16 @@ class MfmaOp(MiopenOp):
             inside = place is not None and count is not None and 0 <= place < count
             expect(inside, f"there is no place {place} in {count} scales", "scale_place")
 
-    def _verify_private(self, place: int, value: SSAValue, index: int) -> None:
-        operand, space = OPERANDS[place], space_of(value)
+    def _verify_private(self, position: int, value: SSAValue, index: int) -> None:
+        operand, space = OPERANDS[position], space_of(value)
         message = f"'{operand}' is in private memory (#{PRIVATE}), got #{space}"
-        expect(space == PRIVATE, message, "type", place)
-        verify_index(value, index, place)
+        expect(space == PRIVATE, message, "type", position)
+        verify_index(value, index, position)
 
-    def _verify_operand(self, place: int, value: SSAValue, index: int, count: int, name: str) -> None:
-        operand = OPERANDS[place]
-        self._verify_private(place, value, index)
+    def _verify_operand(self, position: int, value: SSAValue, index: int, count: int, name: str) -> None:
+        operand = OPERANDS[position]
+        self._verify_private(position, value, index)
         left = shape_of(value)[index:]
         takes = f"{name} takes {count} elements of '{operand}' a work item"
         message = f"{takes}, the index leaves {shape_text(left) or 1}"
-        expect(times(left) == count, message, "type", place)
+        expect(times(left) == count, message, "type", position)

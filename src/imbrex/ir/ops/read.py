@@ -31,7 +31,7 @@ class Written:
     result_span: Span[str] | None = None
 
     def source(self, slots: Sequence[Slot]) -> OpSource:
-        """The places, for errors found later; an operand stands for its type where that is left out."""
+        """The spans, for errors found later; an operand stands for its type where that is left out."""
         operands = [o.span for os in self.operands.values() for o in os]
         typed = [o.span for s in slots if not s.is_index for o in self.operands[s.name]]
         results = (self.result_span,) if self.result_span else ()
@@ -46,29 +46,29 @@ def read_operands(reader: Reader, op: type[IRDLOperation]) -> dict[str, list[Unr
     indexed = {s.follows for s in slots_of(op)}
     out: dict[str, list[UnresolvedOperand]] = {s.name: [] for s in slots_of(op)}
     least = sum(not (s.is_optional or s.takes_the_rest) for s in slots)
-    start, place = reader.next.span, 0
+    start, number = reader.next.span, 0
 
     def operand() -> None:
-        nonlocal place
+        nonlocal number
         span = reader.next.span
         value = parser.parse_unresolved_operand(f"expected an operand such as %a, got '{span.text}'")
-        if place >= len(slots) and slots and slots[-1].takes_the_rest:
+        if number >= len(slots) and slots and slots[-1].takes_the_rest:
             out[slots[-1].name].append(value)
             return
-        if place >= len(slots):
-            raise ParseError(span, f"'{op.name}' takes {_count(slots)}, this is operand {place + 1}")
-        name = slots[place].name
+        if number >= len(slots):
+            raise ParseError(span, f"'{op.name}' takes {_count(slots)}, this is operand {number + 1}")
+        name = slots[number].name
         out[name] = [value]
         if name in indexed and reader.next.text == "[":
             square = parser.Delimiter.SQUARE
             out[f"{name}_index"] = parser.parse_comma_separated_list(square, parser.parse_unresolved_operand)
         elif reader.next.text == "[":
             raise ParseError(reader.next.span, f"'{name}' of '{op.name}' takes no index")
-        place += 1
+        number += 1
 
     parser.parse_comma_separated_list(parser.Delimiter.PAREN, operand, f" after '{op.name}'")
-    if place < least:
-        raise ParseError(start, f"'{op.name}' takes {_count(slots)}, got {place}")
+    if number < least:
+        raise ParseError(start, f"'{op.name}' takes {_count(slots)}, got {number}")
     return out
 
 

@@ -31,12 +31,12 @@ def verify_scales(
     expect(len(scales) == 2, f"there are scales of a and of b, or none; got {len(scales)}", "type", first)
     own = dtype_of(element_of(a))
     expect(microscaled(own) is not None, f"no product of {own} has scales", "type", 0)
-    for place, (value, shape) in enumerate(zip(scales, shapes, strict=True), first):
+    for position, (value, shape) in enumerate(zip(scales, shapes, strict=True), first):
         have = str(element_of(value))
-        expect(have == E8M0.mlir_name, f"scales are {E8M0.mlir_name}, got {have}", "type", place)
+        expect(have == E8M0.mlir_name, f"scales are {E8M0.mlir_name}, got {have}", "type", position)
         own_shape = shape_of(value)
         fits = len(own_shape) == len(shape) and all(map(agree, own_shape, shape))
         message = (
-            f"scales of '{'ab'[place - first]}' are {shape_text(shape)} here, got {shape_text(own_shape)}"
+            f"scales of '{'ab'[position - first]}' are {shape_text(shape)} here, got {shape_text(own_shape)}"
         )
-        expect(fits, message, "type", place)
+        expect(fits, message, "type", position)

@@ -154,8 +154,8 @@ class TransformOp(MiopenOp):
         if 0 <= number < len(names) and names[number] == name:
             return
         if name in names:
-            place = names.index(name)
-            message = f"'{name}' is {side.what} dimension {place}, not {number}; write {place}"
+            position = names.index(name)
+            message = f"'{name}' is {side.what} dimension {position}, not {number}; write {position}"
             raise InvalidField(message, "layout", at, side.numbers, i)
         if not 0 <= number < len(names):
             message = f"{side.what} dimension {number} does not exist: {side.list_key} names {len(names)}"

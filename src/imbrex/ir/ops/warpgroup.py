@@ -254,11 +254,11 @@ class WarpgroupGemmOp(MiopenOp):
             (self.partials, (count, tile), accumulator_type(element_of(self.a))),
             (self.flags, (count,), i32),
         )
-        for place, (value, shape, element) in enumerate(wanted, 3):
+        for position, (value, shape, element) in enumerate(wanted, 3):
             text = "x".join(map(str, (*shape, element)))
-            message = f"'{('partials', 'flags')[place - 3]}' is a memref<{text}> in global memory"
+            message = f"'{('partials', 'flags')[position - 3]}' is a memref<{text}> in global memory"
             fits = shape_of(value) == shape and element_of(value) == element and space_of(value) == 0
-            expect(fits, message, "type", place)
+            expect(fits, message, "type", position)
 
 
 def clusters_of(schedule: TileSchedule, units: int) -> int | None:

@@ -29,5 +29,5 @@ class WorkspaceOp(MiopenOp):
         space = space_of(self.result)
         expect(space == 0, f"a workspace is in global memory, got #{space}", "result", 0)
         expect(None not in shape_of(self.result), "the sizes of a workspace are numbers", "result", 0)
-        place = "a workspace belongs to a function; a launch has 'miopen.alloc'"
-        expect(isinstance(self.parent_op(), FuncOp | None), place, "result", 0)
+        message = "a workspace belongs to a function; a launch has 'miopen.alloc'"
+        expect(isinstance(self.parent_op(), FuncOp | None), message, "result", 0)

@@ -45,20 +45,20 @@ class Work:
 
     seen: Seen
 
-    def body(self, into: Run, place: Sequence[SSAValue]) -> None:
+    def body(self, into: Run, indices: Sequence[SSAValue]) -> None:
         seen, strips, element = self.seen, self.seen.strips, self.seen.element
         count = strips.slots * strips.height.taps * strips.width.taps
         taps = registers("filter", element, (count,), into)
         window = Window.made(strips, element, seen.pieces, into)
         sums = seen.sums(into)
-        into.add(copy(seen.filter, place, taps.narrow, []))
+        into.add(copy(seen.filter, indices, taps.narrow, []))
         taps.widen(into)
         factor = into.view(taps.wide, [seen_taps(strips, seen.order, strips.height.taps)], "taps")
         met = seen_columns(strips, "n", window.row.wide, sums, into)
 
         def image(inner: Run, number: SSAValue) -> None:
             inner.zero(sums)
-            Image(strips, window, factor, met, sums, seen.written, [*place, number], inner).made()
+            Image(strips, window, factor, met, sums, seen.written, [*indices, number], inner).made()
 
         into.rolled("image", strips.images, image)
 

@@ -58,11 +58,11 @@ def _unpack(how: Boxes, packed: SSAValue, array: SSAValue, scale: Mapping[str, A
     dest = run.view(array, how.read.layers, "c")
     box = Registers(items.other, items.slots, element_of(packed))
 
-    def body(into: Run, place: Sequence[SSAValue]) -> None:
+    def body(into: Run, indices: Sequence[SSAValue]) -> None:
         _, across, along = box.alloc(into, "c")
-        into.add(copy(source, place, along, []))
+        into.add(copy(source, indices, along, []))
         if across is not along:
             into.add(copy(along, [], across, []))
-        into.add(copy(across, [], dest, place, scale))
+        into.add(copy(across, [], dest, indices, scale))
 
     launch(items.workgroups, items.workitems, body, run)

@@ -23,10 +23,10 @@ __all__ = ["add_shares", "added", "folded"]
 
 def folded(mine: SSAValue, steps: Sequence[Level], lanes: int, item: SSAValue, into: Run) -> SSAValue:
     """mine: registers, a value of each cell that a work item has.  The sums that it has of the last level."""
-    element, (places,) = element_of(mine), shape_of(mine)
-    assert places is not None
+    element, (count,) = element_of(mine), shape_of(mine)
+    assert count is not None
     memory = into.alloc("shared_values", element, [steps[0].elements], LDS)
-    into.add(copy(mine, [], into.view(memory, steps[0].first(lanes, places), "given"), [item]))
+    into.add(copy(mine, [], into.view(memory, steps[0].first(lanes, count), "given"), [item]))
     total = mine
     for level, after in zip(steps, (*steps[1:], None), strict=True):
         into.add(LdsBarrierOp.build())
@@ -42,11 +42,11 @@ def folded(mine: SSAValue, steps: Sequence[Level], lanes: int, item: SSAValue, i
 def add_shares(total: Total, shares: SSAValue, dest: SSAValue, run: Run) -> None:
     """A launch that adds up what is seen by the places of `total.read()`, for those of `total.stored()`."""
 
-    def body(into: Run, place: Sequence[SSAValue]) -> None:
+    def body(into: Run, indices: Sequence[SSAValue]) -> None:
         values = into.alloc("thread_values", element_of(shares), [1, total.values], PRIVATE)
-        into.add(copy(shares, place, values, [into.index(0)]))
+        into.add(copy(shares, indices, values, [into.index(0)]))
         mine = added(values, into)
-        into.add(copy(folded(mine, (total.level,), LANES, place[1], into), [], dest, place))
+        into.add(copy(folded(mine, (total.level,), LANES, indices[1], into), [], dest, indices))
 
     launch(total.workgroups, total.workitems, body, run)
 

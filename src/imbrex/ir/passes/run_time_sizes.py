@@ -46,13 +46,15 @@ class RunTimeSizes(ModulePass):
     def _rewrite(self, op: GemmOp | Conv2dOp) -> None:
         is_gemm = isinstance(op, GemmOp)
         most = self.most or (MOST_ROWS if is_gemm else MOST_IMAGES)
-        for place, value in enumerate(op.operands):
-            names = _gemm_names(op, place) if isinstance(op, GemmOp) else tuple(op.layouts.values())[place]
+        for position, value in enumerate(op.operands):
+            names = (
+                _gemm_names(op, position) if isinstance(op, GemmOp) else tuple(op.layouts.values())[position]
+            )
             if shape_of(value)[0] is not None or names[0] != ("m" if is_gemm else "n"):
                 continue
             if not isinstance(value.owner, Block):
-                raise InvalidOp(op, "a size '?' is of an array, not of a view of one", "type", place)
-            op.operands[place] = _seen(op, value, names, self.least, most)
+                raise InvalidOp(op, "a size '?' is of an array, not of a view of one", "type", position)
+            op.operands[position] = _seen(op, value, names, self.least, most)
 
 
 def _seen(op: Operation, value: SSAValue, names: tuple[str, ...], least: int, most: int) -> SSAValue:
@@ -76,9 +78,9 @@ def prefix(dims: list[Dim], least: int) -> Layer:
     return layer_over(dims, (Prefix(least), dims[0].name, dims[0].name), *others)
 
 
-def _gemm_names(op: GemmOp, place: int) -> tuple[str, ...]:
+def _gemm_names(op: GemmOp, position: int) -> tuple[str, ...]:
     flags = (op.a_transposed, op.b_transposed, None)
-    names = ("mk", "kn", "mn")[place]
-    is_transposed = (flag := flags[place]) is not None and flag.data
+    names = ("mk", "kn", "mn")[position]
+    is_transposed = (flag := flags[position]) is not None and flag.data
     batch = ("batch",) if len(shape_of(op.c)) > 2 else ()
     return (*batch, *(names[::-1] if is_transposed else names))

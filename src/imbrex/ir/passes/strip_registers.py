@@ -95,9 +95,9 @@ class Window:
         layers = [strips.piece(dims, piece) for piece in strips.pieces]
         return Window(row, sources, tuple(into.view(row.narrow, [layer], "part") for layer in layers))
 
-    def load(self, place: Sequence[SSAValue], row: SSAValue, into: Run) -> None:
+    def load(self, indices: Sequence[SSAValue], row: SSAValue, into: Run) -> None:
         for source, part in zip(self.sources, self.parts, strict=True):
-            into.add(copy(source, [*place, row], part, []))
+            into.add(copy(source, [*indices, row], part, []))
         self.row.widen(into)
 
 

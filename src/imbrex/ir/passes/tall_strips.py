@@ -39,7 +39,7 @@ class Work:
 
     seen: Seen
 
-    def body(self, into: Run, place: Sequence[SSAValue]) -> None:
+    def body(self, into: Run, indices: Sequence[SSAValue]) -> None:
         arrays, strips, element = self.seen, self.seen.strips, self.seen.element
         taps = registers("filter", element, (strips.slots * strips.width.taps,), into)
         window = Window.made(strips, element, arrays.pieces, into)
@@ -47,10 +47,10 @@ class Work:
         factor = into.view(taps.wide, [seen_taps(strips, arrays.order, rows=1)], "taps")
         met = seen_columns(strips, "n", window.row.wide, sums, into)
         into.zero(sums)
-        at = [*place, into.index(0)]  # of one image
+        at = [*indices, into.index(0)]  # of one image
 
         def tap(inner: Run, y: SSAValue) -> None:
-            inner.add(copy(arrays.filter, [*place, y], taps.narrow, []))
+            inner.add(copy(arrays.filter, [*indices, y], taps.narrow, []))
             taps.widen(inner)
             for row in map(inner.index, range(strips.height.strip)):
                 window.load([*at, y], row, inner)

@@ -118,8 +118,8 @@ class Fragments:
         """The part that begins with k_outer `first` of two tiles, seen as fragments; B's packs, which all
         products of a row need, come first.
         """
-        for place, (a, b) in enumerate(self.packs):
-            k_outer = into.index(first + place)
+        for position, (a, b) in enumerate(self.packs):
+            k_outer = into.index(first + position)
             operands: tuple[tuple[SSAValue, SSAValue, Side], ...] = ((b, views[1], "n"), (a, views[0], "m"))
             for registers, view, side in operands:
                 tiles, turned = shape_of(registers)[0] or 0, OPERAND[side] in self.turned
@@ -130,10 +130,10 @@ class Fragments:
         self, cut: WaveTiles, c: SSAValue, into: Run, scales: Sequence[Scales] = (), first: int = 0
     ) -> None:
         """C's registers += A * B.  scales: of A and of B.  first: the part's first k_outer."""
-        for place, registers in enumerate(self.packs, first):
+        for position, registers in enumerate(self.packs, first):
             a, b = (_slots(r, side, cut, into) for r, side in zip(registers, OPERAND, strict=True))
             counts = (cut.m_tiles, cut.n_tiles)
-            multiply = partial(_multiply, cut, c, a, b, scales, place, counts)
+            multiply = partial(_multiply, cut, c, a, b, scales, position, counts)
             into.loop("slot", 0, cut.kpack // cut.k.registers, 1, multiply)
 
 
@@ -231,9 +231,9 @@ def _multiply(
         used = properties({"instruction": cut.instruction.name})
         further: list[Any] = []
         for of, tile in zip(scales, (m_tile, n_tile), strict=False):
-            word, place = divmod(outer, shape_of(of.words)[-1] or 1)
+            word, number = divmod(outer, shape_of(of.words)[-1] or 1)
             further += [of.words, [tile, inner.index(word)]]
-            used |= properties({"scale_place": place})
+            used |= properties({"scale_place": number})
         inner.add(MfmaOp.build(operands=[*operands, *(further or [[]] * 4)], properties=used))
 
     into.loop("m_tile", 0, counts[0], 1, row)

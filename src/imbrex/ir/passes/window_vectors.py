@@ -52,8 +52,8 @@ def _launch(op: ConvOp, box: Box, run: Run) -> None:
     image, output = run.view(op.input, images, "input", 1), run.view(op.output, outputs, "output", 2)
     read, written = (output, image) if convolution.is_back else (image, output)
 
-    def body(into: Run, place: Sequence[SSAValue]) -> None:
-        at = [*place, into.index(0)]  # of one image
-        into.add(ThreadwiseWindowsOp.build(operands=[taps, place, read, at, written, at]))
+    def body(into: Run, indices: Sequence[SSAValue]) -> None:
+        at = [*indices, into.index(0)]  # of one image
+        into.add(ThreadwiseWindowsOp.build(operands=[taps, indices, read, at, written, at]))
 
     launch(strips.numbering.workgroups, strips.workitems, body, run)

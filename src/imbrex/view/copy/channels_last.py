@@ -31,8 +31,8 @@ __all__ = ["ChannelsLast", "is_channels_last"]
 
 def is_channels_last(array: Sequence[Dim], channel: str) -> bool:
     """Are neighbouring channels neighbours in memory?  Dims of one element do not count."""
-    place = [d.name for d in array].index(channel)
-    return prod(d.size for d in array[place + 1 :]) == 1
+    position = [d.name for d in array].index(channel)
+    return prod(d.size for d in array[position + 1 :]) == 1
 
 
 class Box(NamedTuple):
@@ -146,8 +146,8 @@ class ChannelsLast:
     def _before(self) -> int:
         """How many of the others come before the channel, once the group is first."""
         names = [d.name for d in self.array]
-        place = names.index(self.channel)
-        return place + ("g" in names[place:])
+        position = names.index(self.channel)
+        return position + ("g" in names[position:])
 
     def _merged(self) -> Layer:
         """(outer, inner, channel) over the packed array; no outer where there are no such dims."""

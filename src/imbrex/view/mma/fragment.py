@@ -32,9 +32,9 @@ def run_of(c: Map) -> int:
     registers = int(m.shape[1])
     run = 1
     while registers % (2 * run) == 0:
-        place = np.arange(registers) % (2 * run)
-        first = np.arange(registers) - place
-        steps: tuple[Any, ...] = (0, place, 0)
+        position = np.arange(registers) % (2 * run)
+        first = np.arange(registers) - position
+        steps: tuple[Any, ...] = (0, position, 0)
         if not all(np.array_equal(x, x[:, first] + y) for x, y in zip((block, m, n), steps, strict=True)):
             break
         run *= 2

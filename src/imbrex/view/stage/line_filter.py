@@ -1,9 +1,9 @@
 """LineFilter: a filter in shared memory whose rows of taps are columns of one instruction.
 
     k  = column of the window, channel of the block
-    d  = block of the diagonal, place, filter of the block;    place p holds row p modulo `rows` of the window
+    d  = block of the diagonal, position, filter of the block;    position p holds row p modulo `rows`
 
-Places are 2 * rows - 1, so that all rows of the window, from any of them on and in turn, are neighbours: the
+Positions are 2 * rows - 1, so that all rows of the window, from any of them on and in turn, lie together: the
 columns of an instruction that adds to `rows` lines of the result at a time, whichever of them comes first.
 """
 
@@ -81,15 +81,15 @@ class LineFilter:
     @property
     def parts(self) -> Iterator[Part]:
         """All that `tile` consists of."""
-        for column, block, place in product(
+        for column, block, position in product(
             range(self.columns), range(self.diagonal), range(self.row_positions)
         ):
-            yield Part(place % self.rows, column, block, self.k_of(column), self.d_of(block, place))
+            yield Part(position % self.rows, column, block, self.k_of(column), self.d_of(block, position))
 
     def k_of(self, column: int) -> int:
         """The first k of a column of the window."""
         return column * self.depth
 
-    def d_of(self, block: int, place: int) -> int:
-        """The first d of a place of a block."""
-        return (block * self.row_positions + place) * self.each
+    def d_of(self, block: int, position: int) -> int:
+        """The first d of a position of a block."""
+        return (block * self.row_positions + position) * self.each

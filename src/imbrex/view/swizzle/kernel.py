@@ -112,7 +112,7 @@ class TileKernel:
         dims = (*(("block",) if has_blocks else ()), *OPERAND_DIMS[operand])
         groups = tuple(self._group(operand, dim) for dim in dims)
         parts = [part for group in groups for part in group]
-        places = {token: place for place, token in enumerate(self.order)}
+        places = {token: position for position, token in enumerate(self.order)}
 
         def memory(i: int) -> tuple[int, int, int]:
             part = parts[i]

@@ -63,8 +63,8 @@ def held_parts(layout: Map, dim: str) -> tuple[Part, ...] | None:
 
     None where the dimension is not a number in digits of the lane and of the register.
     """
-    (place,) = [i for i, d in enumerate(layout.lower) if d.name == dim]
-    index, size = layout.symbolic.coords[place], layout.lower[place].size
+    (position,) = [i for i, d in enumerate(layout.lower) if d.name == dim]
+    index, size = layout.symbolic.coords[position], layout.lower[position].size
     parts: list[Part] = []
     for atom, step in sorted(index.terms, key=lambda term: term[1]):
         found = _digit_of(atom)

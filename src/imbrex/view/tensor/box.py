@@ -122,6 +122,6 @@ def _ordered(
         swizzle=swizzle,
         pieces=tuple(replace(p, coords=tuple(p.coords[i] for i in order)) for p in pieces),
         steps=tuple(steps[i].step for i in order),
-        open=next((place for place, i in enumerate(order) if axes[i].is_open), None),
+        open=next((position for position, i in enumerate(order) if axes[i].is_open), None),
         each=max(1, *(axis.each for axis in axes)),
     )

@@ -1,7 +1,7 @@
 """check: what TMA reads or writes of an array, against the map that says what it should.
 
-Law: at every place that is looked at, the element that a form reaches is the map's, and no element where the
-map has none.  All places of a piece are looked at, wherever in it the operand may end; all pieces where they
+Law: wherever it is looked at, the element that a form reaches is the map's, and no element where the
+map has none.  All of a piece is looked at, wherever in it the operand may end; all pieces where they
 are few, otherwise the first and the last and some between.
 """
 
@@ -57,7 +57,7 @@ def _differs_at(
     if count is not None:
         form = form.at(count)
     for piece, run in zip(form.pieces, runs, strict=True):
-        env = _places(variables, run)
+        env = _environment(variables, run)
         at = {name: run.at[name].eval(env) if name in run.at else 0 for name in sizes}
         inside = {name: np.asarray(at[name] < size) for name, size in sizes.items()}
         coords, exists = map.evaluate([np.minimum(at[n], size - 1) for n, size in sizes.items()], count)
@@ -65,8 +65,8 @@ def _differs_at(
         want = np.where(exists, _row_major(coords, [d.size for d in map.lower]), -1)
         cares = inside[free] if free else np.True_
         if (wrong := (offsets(form, piece, env) != want) & cares).any():
-            place = np.argwhere(np.broadcast_to(wrong, want.shape))[0]
-            where = {name: int(np.broadcast_to(x, want.shape)[tuple(place)]) for name, x in at.items()}
+            first_wrong = np.argwhere(np.broadcast_to(wrong, want.shape))[0]
+            where = {name: int(np.broadcast_to(x, want.shape)[tuple(first_wrong)]) for name, x in at.items()}
             return f"what would be reached at {where} is not the operand's element"
     return None
 
@@ -78,27 +78,27 @@ def misplaced(
     instruction, though sizes may be any.
     """
     for piece, run in zip(form.pieces, runs, strict=True):
-        first = np.asarray(piece.coords[0].eval(_places(variables, run))) * element_bytes
+        first = np.asarray(piece.coords[0].eval(_environment(variables, run))) * element_bytes
         if (inside := first[first % ALIGNMENT != 0]).size:
             return f"a piece begins {int(inside[0])} bytes into a row, not a multiple of {ALIGNMENT}"
     return None
 
 
 def offsets(form: Box | Walk, piece: Piece, env: Mapping[str, Any]) -> Ints:
-    """The offset of the element that a form reaches at each place of a piece; -1 where there is none."""
+    """The offset of the element that a form reaches at each element of a piece; -1 where there is none."""
     first = [x.eval(env) for x in piece.coords]
     row, inner = env[ROW], env[INNER]
     coords = [first[0] + inner]
     if isinstance(form, Box):
         for x, extent, step in zip(first[1:], form.box[1:], form.steps[1:], strict=True):
-            row, place = np.divmod(row, extent // step)
-            coords.append(x + place * step)
+            row, digit = np.divmod(row, extent // step)
+            coords.append(x + digit * step)
     else:
         taps = [x.eval(env) for x in piece.offsets]
         for i in range(2):
             count = (form.sizes[1 + i] - 1 + form.upper[i] - form.lower[i]) // form.steps[i] + 1
-            row, place = np.divmod((first[1 + i] - form.lower[i]) // form.steps[i] + row, count)
-            coords.append(form.lower[i] + place * form.steps[i] + taps[i])
+            row, digit = np.divmod((first[1 + i] - form.lower[i]) // form.steps[i] + row, count)
+            coords.append(form.lower[i] + digit * form.steps[i] + taps[i])
         coords.append(first[3] + row)
     offset, exists = form.base, np.True_
     for x, size, stride in zip(coords, form.sizes, (1, *form.strides), strict=True):
@@ -106,7 +106,7 @@ def offsets(form: Box | Walk, piece: Piece, env: Mapping[str, Any]) -> Ints:
     return np.where(exists, offset, -1)
 
 
-def _places(variables: Mapping[str, int], run: Run) -> dict[str, Any]:
+def _environment(variables: Mapping[str, int], run: Run) -> dict[str, Any]:
     """Values of the variables, along the first dim of three, of ROW along the second and INNER the third."""
     pieces = int(np.prod(list(variables.values())))
     if pieces * run.rows * run.inner <= FEW:

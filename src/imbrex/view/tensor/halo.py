@@ -85,10 +85,10 @@ def _halo(
     if product.rows // images % product.instruction:
         each = f"{product.rows // images} rows of an image"
         return Refused(f"{each} are not whole instructions of {product.instruction}")
-    places = product.rows // images
+    positions = product.rows // images
     one, first = product.instruction, int(shifts[0])
     tile = HaloTile(
-        images, places, line * width, taps, first, channels.count, element_bytes, channels.row, one
+        images, positions, line * width, taps, first, channels.count, element_bytes, channels.row, one
     )
     counts = [width, line, *(m.count for m in others[1:])]
     extents = [(m.axis, m.lowest, count) for m, count in zip(ordered, counts, strict=False)]
@@ -107,8 +107,8 @@ def _differs(found: Halo, product: Product) -> str | None:
         want, cares = wanted(product, batch, k, row)
         wrong = (reached(found, element, {"batch": batch, "tile": number}) != want) & cares
         if wrong.any():
-            place = np.argwhere(wrong)[0]
-            where = {"k": int(k[place[0], 0]), "row": int(row[0, place[1]])}
+            first_wrong = np.argwhere(wrong)[0]
+            where = {"k": int(k[first_wrong[0], 0]), "row": int(row[0, first_wrong[1]])}
             return f"what would be read at {where} is not the operand's element"
     return None
 
@@ -117,11 +117,11 @@ def reached(found: Halo, element: Ints, env: dict[str, int]) -> Ints:
     """The offset of what lies at an element of shared memory; -1 for zeros, -2 beyond the box."""
     tile, box = found.tile, found.box
     block, rest = np.divmod(element, tile.raster * tile.row)
-    place, inner = np.divmod(rest, tile.row)
-    beyond = place >= tile.loaded
+    position, inner = np.divmod(rest, tile.row)
+    beyond = position >= tile.loaded
     coords = [found.box.pieces[0].coords[0].eval(env) + block * tile.row + inner]
     for x, extent in zip(box.pieces[0].coords[1:], box.box[1:], strict=False):
-        place, digit = np.divmod(place, extent)
+        position, digit = np.divmod(position, extent)
         coords.append(x.eval(env) + digit)
     coords += [x.eval(env) for x in box.pieces[0].coords[1 + len(box.box) - 1 :]]
     offset, exists = box.base, np.True_

@@ -1,6 +1,6 @@
 """line_access: an operand of windows line by line, each line of pixels read at all columns of the window.
 
-    pixel     d = line of the result, place      64 rows of an instruction, or several times that, are a line
+    pixel     d = line of the result, pixel      64 rows of an instruction, or several times that, are a line
     tap       k = tap, channel                   a tap is a row of the window and a column of it
     step      a line that is read: row y of the window reads for line r of the result at step r + y
 
@@ -108,13 +108,13 @@ def _differs(found: Lines, product: Product, line: int) -> str | None:
 def _differs_at(found: Lines, product: Product, line: int, env: dict[str, int]) -> str | None:
     tile, number = found.tile, {tap: i for i, tap in enumerate(found.taps)}
     inner = np.unique([0, 1, tile.row - 1, tile.channels - 1])
-    place = np.arange(line)[None]
+    pixel = np.arange(line)[None]
     for (y, x), tap in number.items():
         result = env["step"] - y
         if not 0 <= result < product.rows // line:
             continue
-        (element,), _ = tile.starts.evaluate([(x * tile.channels + inner)[:, None], place])
-        row = env["tile"] * product.rows + result * line + place
+        (element,), _ = tile.starts.evaluate([(x * tile.channels + inner)[:, None], pixel])
+        row = env["tile"] * product.rows + result * line + pixel
         want, cares = wanted(product, env["batch"], (tap * tile.channels + inner)[:, None], row)
         top, rows = found.exists.index.eval(env), np.int64(lin(found.exists.size).const)
         is_there = bool(0 <= top < rows)

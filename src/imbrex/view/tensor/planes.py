@@ -123,8 +123,8 @@ def _in_rows(form: Box, tile: LineTile) -> Box | Refused:
         lies = form.pieces[image * tile.lines + line]
         at = {0: lies.coords[0] + row * tile.stored.row, high: lies.coords[high] // count}
         coords = tuple(at.get(i, x) for i, x in enumerate(lies.coords))
-        place = ((image * tile.groups + group) * tile.rows + row) * tile.row_bytes
-        pieces.append(replace(lies, byte_offset=place, coords=coords))
+        first = ((image * tile.groups + group) * tile.rows + row) * tile.row_bytes
+        pieces.append(replace(lies, byte_offset=first, coords=coords))
     return replace(
         form,
         sizes=_with(form.sizes, sizes),
@@ -141,33 +141,33 @@ def _with(values: Sequence[int], others: dict[int, int]) -> tuple[int, ...]:
 def _differs(form: Box, planes: Planes) -> str | None:
     """The tap at which another element is reached; None where it is the operand's own."""
     tile, sizes, (_, columns) = planes.tile, dict(planes.map.upper), planes.taps
-    places = _places(planes.variables)
-    env: dict[str, Any] = dict(zip(("batch", "tile", "step"), places, strict=True)) | {"part": 0}
+    sampled = _sampled(planes.variables)
+    env: dict[str, Any] = dict(zip(("batch", "tile", "step"), sampled, strict=True)) | {"part": 0}
     channel, pixel = np.arange(tile.d)[:, None], np.arange(tile.line)
-    own = places[1] * tile.d if planes.taps == (1, 1) else 0
+    own = sampled[1] * tile.d if planes.taps == (1, 1) else 0
     for image, of_line, y, x in product(range(tile.images), range(planes.rows), *map(range, planes.taps)):
-        k = places[2] * planes.depth + (image * planes.rows + of_line) * tile.line + pixel
+        k = sampled[2] * planes.depth + (image * planes.rows + of_line) * tile.line + pixel
         d = own + (y * columns + x) * tile.d + channel
-        at = {BATCH: places[0], "gemmK": k, planes.d_name: d}
+        at = {BATCH: sampled[0], "gemmK": k, planes.d_name: d}
         want = offset_of(planes.map, [at[name] for name in sizes])
         seen, line = pixel + x - columns // 2, of_line + y - planes.first
         hop = line // planes.rows if planes.streams else 0
-        strip = places[2] // max(1, planes.streams) % planes.strips + hop
-        at_step = np.where((strip >= 0) & (strip < planes.strips), places[2] + hop * planes.streams, 0)
+        strip = sampled[2] // max(1, planes.streams) % planes.strips + hop
+        at_step = np.where((strip >= 0) & (strip < planes.strips), sampled[2] + hop * planes.streams, 0)
         line += tile.skipped - hop * planes.rows
         inside = (seen >= 0) & (seen < tile.width) & (strip >= 0) & (strip < planes.strips)
-        place = np.where(inside, line % tile.abreast * tile.width + seen, 0)
+        element = np.where(inside, line % tile.abreast * tile.width + seen, 0)
         first = (image * tile.groups + line // tile.abreast) * tile.rows
         found: Any = np.full(want.shape, -1)
         for row, piece in enumerate(form.pieces[first : first + tile.rows]):
-            here = env | {"step": at_step, ROW: channel, INNER: place % tile.stored.row}
-            found = np.where(inside & (place // tile.stored.row == row), offsets(form, piece, here), found)
+            here = env | {"step": at_step, ROW: channel, INNER: element % tile.stored.row}
+            found = np.where(inside & (element // tile.stored.row == row), offsets(form, piece, here), found)
         if (found != want).any():
             return f"at the tap ({y}, {x}) of a window what lies beside a line's pixel is not what it wants"
     return None
 
 
-def _places(counts: dict[str, int]) -> Any:
+def _sampled(counts: dict[str, int]) -> Any:
     """Batches, tiles and steps, each along the first of three dims."""
     sizes, random = [counts[name] for name in ("batch", "tile", "step")], np.random.default_rng(0)
     some = set(product(*({0, n - 1} for n in sizes)))

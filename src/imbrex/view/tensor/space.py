@@ -193,7 +193,7 @@ def _are_open(coords: Sequence[Lin], sizes: Sequence[int], guards: Sequence[Guar
     for guard in guards:
         ((_, each),) = lin(guard.size).terms
         ends.append((guard.index // each, lin(guard.size).bounds[1] // each))
-    found = [int(place in ends) for place in zip(coords, sizes, strict=True)]
+    found = [int(end in ends) for end in zip(coords, sizes, strict=True)]
     return found if sum(found) == len(ends) else Refused("a run-time size is not that of a dim of the array")
 
 

@@ -79,18 +79,18 @@ class SegmentWalk:
             case "next" | "last":
                 return workgroups + 1
 
-    def index(self, name: Quantity, workgroup: Lin, place: Lin = FIRST) -> Lin:
-        """The quantity.  workgroup: hardware's number for `slot`, else the slot.  place: s for `output`, the
+    def index(self, name: Quantity, workgroup: Lin, number: Lin = FIRST) -> Lin:
+        """The quantity.  workgroup: hardware's number for `slot`, else the slot.  number: s for `output`, the
         output tile for what depends on one.
         """
         begin, stop, span = *self._share(workgroup), self.section.k_span
-        base = (place - self.first_output) * span
+        base = (number - self.first_output) * span
         match name:
             case "segments":
                 count = (stop - 1) // span - begin // span + 1
                 return select(stop - begin - 1, count, lin(0))
             case "output":
-                return begin // span + place + self.first_output
+                return begin // span + number + self.first_output
             case "sends":
                 return select(begin - base - 1, lin(1), lin(0))
             case "owns":

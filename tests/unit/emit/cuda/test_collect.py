@@ -28,7 +28,7 @@ static unsigned char memory[most * reach];
 static uint32_t announced[most], arrived[most];
 IMBREX_INLINE int32_t warpgroup_lane() { return lane; }
 IMBREX_INLINE uint32_t bits_of(float x) { uint32_t u; memcpy(&u, &x, 4); return u; }
-IMBREX_INLINE uint32_t in_cluster(uint32_t place, uint32_t rank) { return rank * reach + place % reach; }
+IMBREX_INLINE uint32_t in_cluster(uint32_t address, uint32_t rank) { return rank * reach + address % reach; }
 IMBREX_INLINE void arrive_expecting(uint32_t barrier, uint32_t bytes) { announced[barrier / reach] += bytes; }
 IMBREX_INLINE void wait_in_cluster(uint32_t barrier, uint32_t) {
   if (arrived[barrier / reach] != announced[barrier / reach]) __builtin_trap();

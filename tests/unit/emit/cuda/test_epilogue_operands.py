@@ -193,7 +193,7 @@ def test_an_array_of_all_elements_is_read_where_it_is(size: tuple[int, int], dty
     [
         ("i / 2 * 64 + P::sum_row(lane, i % 2 * 2)", "i / 2 * 64 + P::sum_row(lane, 0)"),
         ("A::step * P::sum_column(0, j * 4)", "A::step * P::sum_column(0, j)"),
-        ("width == 2 ? place % 2 : 0", "0"),
+        ("width == 2 ? number % 2 : 0", "0"),
         ("column + first", "column + first + 1"),
     ],
     ids=["rows", "columns", "pairs", "in a piece"],

@@ -95,25 +95,25 @@ MUTANTS: Final = {
     "registers are not dealt in eights": Mutant(
         TWO, ".hpp", "consumer_registers = 232", "consumer_registers = 236", "dealt in eights"
     ),
-    # places.h: who has what
+    # addresses.h: who has what
     "barriers alias": Mutant(
         TWO,
-        "places.h",
-        "return memory + P::empty_place + (first + stage) * 8;",
-        "return memory + P::empty_place - 8 + (first + stage) * 8;",
+        "addresses.h",
+        "return memory + P::empty_offset + (first + stage) * 8;",
+        "return memory + P::empty_offset - 8 + (first + stage) * 8;",
         "makes a barrier of",
     ),
     "stages overlap": Mutant(
         TWO,
-        "places.h",
+        "addresses.h",
         "return memory + (first + stage) * P::stage_bytes; }",
         "return memory + (first + stage) * (P::stage_bytes - 1024); }",
     ),
     "pieces lie where barriers are": Mutant(
         TWO,
-        "places.h",
-        "return memory + P::pieces_place + group * 2 * P::piece_bytes; }",
-        "return memory + P::full_place - 128 + group * 2 * P::piece_bytes; }",
+        "addresses.h",
+        "return memory + P::pieces_offset + group * 2 * P::piece_bytes; }",
+        "return memory + P::full_offset - 128 + group * 2 * P::piece_bytes; }",
     ),
     # store.h: pieces of C
     "a piece is stored without a fence": Mutant(
@@ -239,9 +239,9 @@ MUTANTS: Final = {
     # streams.h
     "lines: barriers alias": Mutant(
         "lines",
-        "places.h",
-        "return memory + P::turn_place + group * 8; }",
-        "return memory + P::turn_place - 8 + group * 8; }",
+        "addresses.h",
+        "return memory + P::turn_offset + group * 8; }",
+        "return memory + P::turn_offset - 8 + group * 8; }",
         "makes a barrier of",
     ),
     "lines: consumer and slot are swapped": Mutant(
@@ -285,8 +285,8 @@ MUTANTS: Final = {
     "a bias of other columns": Mutant(
         TWO,
         "epilogue_operands.h",
-        "A::along_columns ? place / 4 : 0]);",
-        "A::along_columns ? place / 8 : 0]);",
+        "A::along_columns ? number / 4 : 0]);",
+        "A::along_columns ? number / 8 : 0]);",
     ),
     "bytes of a row are not shifted": Mutant(
         "lanes that load", "cuda/lanes.h", "(shift & 3) * 8", "(shift & 1) * 8"

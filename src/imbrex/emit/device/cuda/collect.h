@@ -2,7 +2,7 @@
 //
 // Every consumer sends its sums to those that store them, from registers to shared memory: to the stages of the ring,
 // which are free when all consumers of all parts are done.  Who stores adds up what all have sent, its own sums too, as
-// a tree over the parts, (0 + 1) + (2 + 3), which is the same at every place: a result does not depend on timing.
+// a tree over the parts, (0 + 1) + (2 + 3), which is the same in every workgroup: a result does not depend on timing.
 #pragma once
 #include "barrier.h"
 #include "cluster.h"
@@ -23,7 +23,7 @@ template <class P, int Blocks> struct collection {
 
   uint32_t memory; // of this consumer
 
-  IMBREX_MEMBER uint32_t place(int32_t part, int block, int sum) const {
+  IMBREX_MEMBER uint32_t address(int32_t part, int block, int sum) const {
     return memory + part * bytes + (block * sums + sum) * warpgroup_lanes * 4 + warpgroup_lane() * 16;
   }
 };
@@ -42,7 +42,7 @@ IMBREX_INLINE void send_sums(const collection<P, M> &at, uint32_t collected, con
 #pragma unroll 1
   for (int32_t turn = 0; turn < P::parts; ++turn) {
     const int32_t to = part ^ turn, there = rank + to * size;
-    const uint32_t place = in_cluster(at.place(part, 0, 0), there), barrier = in_cluster(collected, there);
+    const uint32_t address = in_cluster(at.address(part, 0, 0), there), barrier = in_cluster(collected, there);
 #pragma unroll
     for (int owner = 0; owner < P::parts; ++owner) {
       if (owner != to) continue;
@@ -51,7 +51,7 @@ IMBREX_INLINE void send_sums(const collection<P, M> &at, uint32_t collected, con
 #pragma unroll
         for (int j = 0; j < sums; j += 4) {
           const S *x = d[i] + owner * sums + j;
-          store_in_cluster(place + (i * sums + j) * warpgroup_lanes * 4, barrier,
+          store_in_cluster(address + (i * sums + j) * warpgroup_lanes * 4, barrier,
                            {bits_of(x[0]), bits_of(x[1]), bits_of(x[2]), bits_of(x[3])});
         }
     }
@@ -68,7 +68,7 @@ IMBREX_INLINE void collect(const collection<P, M> &at, uint32_t collected, S (&t
     for (int j = 0; j < collection<P, M>::sums; j += 4) {
       S x[P::parts][4];
 #pragma unroll
-      for (int part = 0; part < P::parts; ++part) take_shared(x[part], at.place(part, i, j));
+      for (int part = 0; part < P::parts; ++part) take_shared(x[part], at.address(part, i, j));
 #pragma unroll
       for (int apart = 1; apart < P::parts; apart *= 2)
 #pragma unroll

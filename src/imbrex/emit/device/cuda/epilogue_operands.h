@@ -34,10 +34,10 @@ template <class A> IMBREX_INLINE float element_beside(const A &a, int32_t batch,
 // An array A's elements of a lane: of Blocks blocks of 64 rows, and of Count sums in each.
 template <class A, int Blocks, int Count> struct beside {
   typedef typename A::type type;
-  static constexpr int rows = A::along_rows ? 2 * Blocks : 1, places = A::along_columns ? (Count + 3) / 4 : 1;
+  static constexpr int rows = A::along_rows ? 2 * Blocks : 1, vectors = A::along_columns ? (Count + 3) / 4 : 1;
   static constexpr int width = A::along_columns ? 2 : 1;
 
-  word<width * int(sizeof(type))> x[rows][places];
+  word<width * int(sizeof(type))> x[rows][vectors];
 
   // row, column: of the first of the lane's sums that are meant, in all of C, but for where the lane's own begin.
   template <class P> IMBREX_MEMBER void load(const A &a, int32_t batch, int32_t row, int32_t column) {
@@ -47,7 +47,7 @@ template <class A, int Blocks, int Count> struct beside {
       const int32_t at_row = row + i / 2 * 64 + P::sum_row(lane, i % 2 * 2);
       const type *first = a.at(batch, at_row, column + P::sum_column(lane, 0));
 #pragma unroll
-      for (int j = 0; j < places; ++j) {
+      for (int j = 0; j < vectors; ++j) {
         const int32_t at_column = column + P::sum_column(lane, j * 4);
         const type *from = A::is_affine ? first + A::step * P::sum_column(0, j * 4) : a.at(batch, at_row, at_column);
         x[i][j] = neighbours(a, from, batch, at_row, at_column);
@@ -55,11 +55,11 @@ template <class A, int Blocks, int Count> struct beside {
     }
   }
 
-  // Of sum number `place` of block m.
-  IMBREX_MEMBER float value(int32_t m, int32_t place) const {
+  // Of sum `number` of block m.
+  IMBREX_MEMBER float value(int32_t m, int32_t number) const {
     type two[width];
-    copy_bytes<sizeof two>(two, &x[A::along_rows ? 2 * m + place / 2 % 2 : 0][A::along_columns ? place / 4 : 0]);
-    return float(widen(two[width == 2 ? place % 2 : 0]));
+    copy_bytes<sizeof two>(two, &x[A::along_rows ? 2 * m + number / 2 % 2 : 0][A::along_columns ? number / 4 : 0]);
+    return float(widen(two[width == 2 ? number % 2 : 0]));
   }
 
 private:

@@ -76,7 +76,7 @@ template <class F> IMBREX_INLINE void fill_rows(const F &feed, uint32_t tile, in
   static_assert(32 % line == 0 && F::depth * F::extent / width % warpgroup_lanes == 0 && turns % count == 0,
                 "warps load whole rows");
   const uint32_t lane = uint32_t(warpgroup_lane()), in_warp = lane % 32, first = lane / 32 * 32;
-  const auto place = [&](uint32_t load, int32_t &k, int32_t &d) {
+  const auto locate = [&](uint32_t load, int32_t &k, int32_t &d) {
     const int32_t along = int32_t(load % line * width), across = int32_t(load / line);
     k = F::along_k ? along : across, d = F::along_k ? across : along;
   };
@@ -91,7 +91,7 @@ template <class F> IMBREX_INLINE void fill_rows(const F &feed, uint32_t tile, in
     int32_t k, d;
 #pragma unroll
     for (int j = 0; j < count; ++j) {
-      place((i + j) * warpgroup_lanes + lane, k, d);
+      locate((i + j) * warpgroup_lanes + lane, k, d);
       const auto *from = feed.at(batch, at, step, k, d);
       shift[j] = uint32_t(reinterpret_cast<uint64_t>(from)) & 15;
       left[j] = feed.left(batch, at, step, k, d) * size;
@@ -102,7 +102,7 @@ template <class F> IMBREX_INLINE void fill_rows(const F &feed, uint32_t tile, in
     for (int e = 0; e < ends; ++e) {
       const uint32_t row = e * 32 + in_warp;
       end[e] = uint4{};
-      place((i + row / rows) * warpgroup_lanes + first + (row % rows + 1) * line - 1, k, d);
+      locate((i + row / rows) * warpgroup_lanes + first + (row % rows + 1) * line - 1, k, d);
       const auto *from = feed.at(batch, at, step, k, d);
       const int32_t beyond = feed.left(batch, at, step, k, d) * size - 16;
       if (row < count * rows && beyond + int32_t(uint32_t(reinterpret_cast<uint64_t>(from)) & 15) > 0 && beyond > -16)
@@ -110,11 +110,11 @@ template <class F> IMBREX_INLINE void fill_rows(const F &feed, uint32_t tile, in
     }
 #pragma unroll
     for (int j = 0; j < count; ++j) {
-      place((i + j) * warpgroup_lanes + lane, k, d);
+      locate((i + j) * warpgroup_lanes + lane, k, d);
       const uint4 next = from_lane(own[j], in_warp + 1);
       const uint4 last = from_lane(end[j * rows / 32], (j * rows + in_warp / line) % 32);
       const uint4 high = in_warp % line == line - 1 ? last : next;
-      put_shared(tile + F::place(k, d), shifted(own[j], high, shift[j], left[j]));
+      put_shared(tile + F::byte_of(k, d), shifted(own[j], high, shift[j], left[j]));
     }
   }
   written_for_engines();
@@ -133,7 +133,7 @@ template <class F> IMBREX_INLINE void fill_tile(const F &feed, uint32_t tile, in
       if (loads % warpgroup_lanes && load >= loads) break;
       const int32_t k = int32_t(F::along_k ? along : across), d = int32_t(F::along_k ? across : along);
       const bool exists = feed.exists(batch, at, step, k, d);
-      copy_in<bytes>(tile + F::place(k, d), exists ? feed.at(batch, at, step, k, d) : feed.memory, exists);
+      copy_in<bytes>(tile + F::byte_of(k, d), exists ? feed.at(batch, at, step, k, d) : feed.memory, exists);
     }
   } else {
     constexpr int room = F::registers * 4 / (bytes < 4 ? 4 : bytes), batch_size = room < turns ? room : turns;
@@ -156,11 +156,11 @@ template <class F> IMBREX_INLINE void fill_tile(const F &feed, uint32_t tile, in
         const int32_t k = int32_t(F::along_k ? along : across), d = int32_t(F::along_k ? across : along);
         if (loads % (batch_size * warpgroup_lanes) && load >= loads) break;
         if constexpr (stays_whole<F>) {
-          put_shared(tile + F::place(k, d), x[j]);
+          put_shared(tile + F::byte_of(k, d), x[j]);
         } else {
 #pragma unroll
           for (int e = 0; e < F::width; ++e)
-            put_shared(tile + F::place(F::along_k ? k + e : k, F::along_k ? d : d + e),
+            put_shared(tile + F::byte_of(F::along_k ? k + e : k, F::along_k ? d : d + e),
                        reinterpret_cast<const element *>(&x[j])[e]);
         }
       }

@@ -27,8 +27,8 @@ IMBREX_INLINE void await(int32_t *flag, int32_t group) {
   meet_warpgroup(group);
 }
 
-// Place of a lane's sums: four neighbours, the same four of all lanes one after the other.
-template <class S> IMBREX_INLINE S *partial_place(S *partial, int32_t group, int sums) {
+// Where a lane's sums lie: four neighbours, the same four of all lanes one after the other.
+template <class S> IMBREX_INLINE S *lane_partial(S *partial, int32_t group, int sums) {
   return partial + group * sums * warpgroup_lanes + warpgroup_lane() * 4;
 }
 
@@ -48,7 +48,7 @@ IMBREX_INLINE void meet_sharers(int32_t *word, int32_t sharers, int32_t group) {
 
 template <class S, int M, int N> IMBREX_INLINE void send(S *partial, const S (&d)[M][N], int32_t group) {
   static_assert(N % 4 == 0, "sums go four at a time");
-  S *to = partial_place(partial, group, M * N);
+  S *to = lane_partial(partial, group, M * N);
 #pragma unroll
   for (int i = 0; i < M; ++i)
 #pragma unroll
@@ -80,7 +80,7 @@ template <class S> IMBREX_INLINE void take_shared(S (&x)[4], uint32_t from) {
 template <class S, int M, int N>
 IMBREX_INLINE void receive(S *partial, int32_t *flag, S (&d)[M][N], int32_t group) {
   await(flag, group);
-  const S *from = partial_place(partial, group, M * N);
+  const S *from = lane_partial(partial, group, M * N);
 #pragma unroll
   for (int i = 0; i < M; ++i)
 #pragma unroll

@@ -13,7 +13,7 @@
 #include "cluster.h"
 #include "lanes.h"
 #include "launch_overlap.h"
-#include "places.h"
+#include "addresses.h"
 #include "ring.h"
 #include "shared.h"
 #include "stay.h"
@@ -24,7 +24,7 @@
 namespace imbrex {
 
 // By one lane.  readers: arrivals by which all who read a stage say that they are done with it.
-template <class P> IMBREX_INLINE void make_barriers(const places<P> &at, uint32_t readers) {
+template <class P> IMBREX_INLINE void make_barriers(const addresses<P> &at, uint32_t readers) {
 #pragma unroll
   for (int i = 0; i < P::all_stages; ++i) {
     make_barrier(at.full(i), (P::copies_boxes ? 1 : 0) + (P::has_lanes ? warpgroup_lanes : 0));
@@ -45,11 +45,11 @@ template <class P> IMBREX_INLINE void make_barriers(const places<P> &at, uint32_
 }
 
 // Zeros, of all lanes, where instructions read what copies do not fill: gaps of one size in every stage.
-template <class P> IMBREX_INLINE void clear_gaps(const places<P> &at) {
+template <class P> IMBREX_INLINE void clear_gaps(const addresses<P> &at) {
   if constexpr (P::gap_bytes > 0) {
     for (int32_t i = int32_t(threadIdx.x) * 8; i < P::all_stages * P::gaps * P::gap_bytes; i += int32_t(blockDim.x) * 8) {
       const int32_t gap = i / P::gap_bytes;
-      put_shared(at.a(gap / P::gaps) + P::gap_place(gap % P::gaps) + i % P::gap_bytes, 0, 0);
+      put_shared(at.a(gap / P::gaps) + P::gap_offset(gap % P::gaps) + i % P::gap_bytes, 0, 0);
     }
     written_for_engines();
   }
@@ -57,7 +57,7 @@ template <class P> IMBREX_INLINE void clear_gaps(const places<P> &at) {
 
 // Tells the copy engine to bring the tiles of a step, as one lane.
 template <class P>
-IMBREX_INLINE void copy_tiles(const P &p, const places<P> &at, int32_t stage, const work &w, int32_t step, int32_t rank) {
+IMBREX_INLINE void copy_tiles(const P &p, const addresses<P> &at, int32_t stage, const work &w, int32_t step, int32_t rank) {
   typedef cluster_of<P> cluster;
   const uint32_t full = at.full(stage);
   arrive_expecting(full, P::copied_bytes);
@@ -75,7 +75,7 @@ template <class P> IMBREX_INLINE int32_t step_at(const work &w, int32_t number) 
 
 // Fills the ring: by one lane where the copy engine brings all, else by all lanes of the warpgroup, which leave to the
 // copy engine what it can bring.
-template <class P> IMBREX_INLINE void fill_ring(const P &p, const places<P> &at, int32_t slot, int32_t rank) {
+template <class P> IMBREX_INLINE void fill_ring(const P &p, const addresses<P> &at, int32_t slot, int32_t rank) {
   typedef cluster_of<P> cluster;
   if (!P::has_lanes && warpgroup_lane() != 0) return;
   ring<P::stages> here;
@@ -107,7 +107,7 @@ template <class P> IMBREX_INLINE void fill_ring(const P &p, const places<P> &at,
 }
 
 // Tells those who filled the stage that this consumer is done with it: one lane for each of them.
-template <class P> IMBREX_INLINE void release(const places<P> &at, int32_t stage, int32_t rank) {
+template <class P> IMBREX_INLINE void release(const addresses<P> &at, int32_t stage, int32_t rank) {
   typedef cluster_of<P> cluster;
   const int32_t lane = warpgroup_lane();
   if constexpr (cluster::size == 1) {
@@ -121,7 +121,7 @@ template <class P> IMBREX_INLINE void release(const places<P> &at, int32_t stage
 // What a workgroup of a kernel does.
 template <launch_order Order = launch_order::after_all, class P> IMBREX_INLINE void run(const P &p) {
   typedef typename P::team team;
-  const places<P> at = {shared_address(shared_memory)};
+  const addresses<P> at = {shared_address(shared_memory)};
   const int32_t number = warpgroup(), rank = cluster_of<P>::workgroups > 1 ? int32_t(cluster_rank()) : 0;
   const int32_t slot = P::slot_of(int32_t(blockIdx.x) / cluster_of<P>::size);
   constexpr int tellers = cluster_of<P>::rows + cluster_of<P>::columns - 1; // workgroups that read a stage's tiles

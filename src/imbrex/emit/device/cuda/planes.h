@@ -11,7 +11,7 @@
 
 namespace imbrex {
 
-// Eight pixels, from one place of shared memory or from two.
+// Eight pixels, from one address of shared memory or from two.
 IMBREX_INLINE void take_pixels(uint32_t (&x)[4], uint32_t from) { take_shared(x[0], x[1], x[2], x[3], from); }
 IMBREX_INLINE void take_pixels(uint32_t (&x)[4], uint32_t first, uint32_t second) {
   take_shared(x[0], x[1], first);

@@ -4,7 +4,7 @@
 
 namespace imbrex {
 
-// As one instruction that keeps the places of its factors.
+// As one instruction that keeps its factors where they are.
 template <class C> IMBREX_INLINE C fused(C a, C b, C c) { return c + a * b; }
 IMBREX_INLINE float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 IMBREX_INLINE double fused(double a, double b, double c) { return __fma_rn(a, b, c); }

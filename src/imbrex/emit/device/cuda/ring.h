@@ -1,4 +1,4 @@
-// A place in a ring of stages, and the parity of the round in which it is used.
+// A stage of a ring of stages, and the parity of the round in which it is used.
 #pragma once
 #include "ptx/language.h"
 
@@ -14,8 +14,8 @@ template <int Stages> struct ring {
       round ^= 1;
     }
   }
-  IMBREX_MEMBER void skip(int32_t places) {
-    const int32_t at = stage + places;
+  IMBREX_MEMBER void skip(int32_t count) {
+    const int32_t at = stage + count;
     stage = at % Stages;
     round ^= uint32_t(at / Stages) & 1;
   }

@@ -62,7 +62,7 @@ template <class P> IMBREX_INLINE void meet_consumers() { meet_lanes<P::consumers
 template <class P>
 IMBREX_INLINE void add_consumers(uint32_t memory, typename diagonal_sums<P>::type &d, int32_t group) {
   typedef diagonal_sums<P> sums;
-  static_assert((P::consumers - 1) * sums::bytes <= P::pieces_place, "the ring has room for all sums");
+  static_assert((P::consumers - 1) * sums::bytes <= P::pieces_offset, "the ring has room for all sums");
   const uint32_t own = memory + warpgroup_lane() * 8;
   meet_consumers<P>();
   if (group > 0)
@@ -111,7 +111,7 @@ template <class P> struct by_columns {
 };
 
 template <class Pixels, class P>
-IMBREX_INLINE void consume_steps(const P &p, const places<P> &at, int32_t slot, int32_t group) {
+IMBREX_INLINE void consume_steps(const P &p, const addresses<P> &at, int32_t slot, int32_t group) {
   static_assert(P::stages % P::consumers == 0, "a stage is always the same consumer's");
   typename diagonal_sums<P>::type d = {};
   Pixels pixels;
@@ -133,8 +133,8 @@ IMBREX_INLINE void consume_steps(const P &p, const places<P> &at, int32_t slot, 
 
 // Pixels: how those of a step are multiplied, by_columns or one of planes.h.
 template <class P, class Pixels> struct split_steps {
-  IMBREX_INLINE void produce(const P &p, const places<P> &at, int32_t slot, int32_t rank) { fill_ring(p, at, slot, rank); }
-  IMBREX_INLINE void consume(const P &p, const places<P> &at, int32_t slot, int32_t, int32_t group) {
+  IMBREX_INLINE void produce(const P &p, const addresses<P> &at, int32_t slot, int32_t rank) { fill_ring(p, at, slot, rank); }
+  IMBREX_INLINE void consume(const P &p, const addresses<P> &at, int32_t slot, int32_t, int32_t group) {
     consume_steps<Pixels>(p, at, slot, group);
   }
 };

@@ -36,7 +36,7 @@ IMBREX_INLINE void multiply_at(S (&d)[N], int k, int row, uint64_t a, uint64_t b
 // Consumers that multiply side by side wait for each step's products: the matrix unit has those of the others to do
 // meanwhile, and a stage is free early.  One that multiplies alone has the next step's on their way before it waits.
 template <class P>
-IMBREX_INLINE void multiply_tile(const places<P> &at, ring<P::stages> &here, typename sums_of<P>::type &d,
+IMBREX_INLINE void multiply_tile(const addresses<P> &at, ring<P::stages> &here, typename sums_of<P>::type &d,
                                  const work &w, int32_t warpgroup, int32_t rank) {
   constexpr int blocks = sums_of<P>::blocks, products = P::depth / P::instruction_depth;
   const uint32_t own_rows = row_group<P>(warpgroup) * (P::a_start(0, blocks * 64) - P::a_start(0, 0));
@@ -107,11 +107,11 @@ template <class P> using further_of = typename P::template further<sums_of<P>::b
 // Of a tile that a cluster shares: sends this part's sums, and stores the columns that are this workgroup's.  Each
 // workgroup has one tile, so that the ring stays free.
 template <class P>
-IMBREX_INLINE void collect_tile(const P &p, const places<P> &at, staging &out, further_of<P> &more,
+IMBREX_INLINE void collect_tile(const P &p, const addresses<P> &at, staging &out, further_of<P> &more,
                                 const typename sums_of<P>::type &d, const work &own, int32_t rank, int32_t group) {
   constexpr int size = cluster_of<P>::size, blocks = sums_of<P>::blocks;
   typedef collection<P, blocks> sums;
-  static_assert(P::consumers * P::parts * sums::bytes <= P::pieces_place, "the ring has room for all sums");
+  static_assert(P::consumers * P::parts * sums::bytes <= P::pieces_offset, "the ring has room for all sums");
   const int32_t part = rank / size, first = rank % size;
   const sums from = {at.memory + group * P::parts * sums::bytes};
   meet_warpgroup(group);
@@ -126,7 +126,7 @@ IMBREX_INLINE void collect_tile(const P &p, const places<P> &at, staging &out, f
 }
 
 template <class P>
-IMBREX_INLINE void consume_tiles(const P &p, const places<P> &at, int32_t slot, int32_t rank, int32_t warpgroup) {
+IMBREX_INLINE void consume_tiles(const P &p, const addresses<P> &at, int32_t slot, int32_t rank, int32_t warpgroup) {
   typedef cluster_of<P> cluster;
   constexpr int blocks = sums_of<P>::blocks;
   const int32_t group = row_group<P>(warpgroup);
@@ -175,8 +175,8 @@ IMBREX_INLINE void consume_tiles(const P &p, const places<P> &at, int32_t slot, 
 }
 
 template <class P> struct split_tile {
-  IMBREX_INLINE void produce(const P &p, const places<P> &at, int32_t slot, int32_t rank) { fill_ring(p, at, slot, rank); }
-  IMBREX_INLINE void consume(const P &p, const places<P> &at, int32_t slot, int32_t rank, int32_t warpgroup) {
+  IMBREX_INLINE void produce(const P &p, const addresses<P> &at, int32_t slot, int32_t rank) { fill_ring(p, at, slot, rank); }
+  IMBREX_INLINE void consume(const P &p, const addresses<P> &at, int32_t slot, int32_t rank, int32_t warpgroup) {
     consume_tiles(p, at, slot, rank, warpgroup);
   }
 };

@@ -43,8 +43,8 @@ template <class P> struct to_c {
     more.load_here(p, batch, row, column);
   }
   template <class F, class S>
-  IMBREX_MEMBER static typename P::result finished(const F &more, S x, int32_t m, int32_t place, int32_t loaded) {
-    return more.finished(x, m, place, loaded);
+  IMBREX_MEMBER static typename P::result finished(const F &more, S x, int32_t m, int32_t number, int32_t loaded) {
+    return more.finished(x, m, number, loaded);
   }
   IMBREX_MEMBER static bool exists(const P &p, int32_t batch, int32_t row, int32_t column) {
     return p.c_exists(batch, row, column);
@@ -66,8 +66,8 @@ template <class P> struct to_kept {
     more.load_kept(p, batch, row, column);
   }
   template <class F, class S>
-  IMBREX_MEMBER static typename P::result finished(const F &more, S x, int32_t m, int32_t place, int32_t loaded) {
-    return more.finished_kept(x, m, place, loaded);
+  IMBREX_MEMBER static typename P::result finished(const F &more, S x, int32_t m, int32_t number, int32_t loaded) {
+    return more.finished_kept(x, m, number, loaded);
   }
   IMBREX_MEMBER static bool exists(const P &p, int32_t batch, int32_t row, int32_t column) {
     return p.kept_exists(batch, row, column);
@@ -122,14 +122,14 @@ template <class Out, class P, class S, int N> IMBREX_INLINE void put_piece(uint3
 #pragma unroll
     for (int j = 0; j < P::piece_columns; j += 16) {
       const S *x = d + (first + j) / 2;
-      const uint32_t place = to + P::staged(row, column + j);
+      const uint32_t address = to + P::staged(row, column + j);
       if (j + 8 < P::piece_columns) {
         const uint32_t four[4] = {pair::from(x[0], x[1]), pair::from(x[2], x[3]),
                                   pair::from(x[4], x[5]), pair::from(x[6], x[7])};
-        put_matrices<!P::along_columns>(place, four);
+        put_matrices<!P::along_columns>(address, four);
       } else {
         const uint32_t two[2] = {pair::from(x[0], x[1]), pair::from(x[2], x[3])};
-        put_matrices<!P::along_columns>(place, two);
+        put_matrices<!P::along_columns>(address, two);
       }
     }
   } else {
@@ -180,11 +180,11 @@ template <class P, class S, int N> IMBREX_INLINE void put_phases(uint32_t to, co
       }
 #pragma unroll
       for (int w = 0; w < words; w += words % 2 ? 1 : 2) {
-        const uint32_t place = to + P::staged(row, column + w * word);
+        const uint32_t address = to + P::staged(row, column + w * word);
         if constexpr (words % 2)
-          put_shared(place, x[w]);
+          put_shared(address, x[w]);
         else
-          put_shared(place, x[w], x[w + 1]);
+          put_shared(address, x[w], x[w + 1]);
       }
     }
 }
@@ -219,7 +219,7 @@ IMBREX_INLINE void store_part(const P &p, const work &w, int32_t slot, int32_t s
 #pragma unroll 8
     for (int32_t other = w.next; other < w.last; ++other) {
       sum x[4];
-      take(x, partial_place(p.partial_of(other * size + rank), group, all), first);
+      take(x, lane_partial(p.partial_of(other * size + rank), group, all), first);
 #pragma unroll
       for (int i = 0; i < 4; ++i) total[i] += x[i];
     }
@@ -227,8 +227,8 @@ IMBREX_INLINE void store_part(const P &p, const work &w, int32_t slot, int32_t s
     const int32_t column = w.column_tile * P::columns;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int32_t place = first % count + i;
-      const int32_t c_row = row + P::sum_row(lane, place), c_column = column + P::sum_column(lane, place);
+      const int32_t number = first % count + i;
+      const int32_t c_row = row + P::sum_row(lane, number), c_column = column + P::sum_column(lane, number);
       if (!p.c_exists(w.batch, c_row, c_column)) continue;
       const sum x = scaled(p, total[i], w.batch, c_row, c_column);
       *p.c_at(w.batch, c_row, c_column) = converted<typename P::c_type>(p.finished(x, w.batch, c_row, c_column));

@@ -56,15 +56,15 @@ template <class P> struct line_stream {
 };
 
 // Brings the filter, as one lane.
-template <class P> IMBREX_INLINE void produce_filter(const P &p, const places<P> &at, int32_t slot) {
+template <class P> IMBREX_INLINE void produce_filter(const P &p, const addresses<P> &at, int32_t slot) {
   const work w = P::tile_of(P::unit_of(slot, 0), 0, 0);
   arrive_expecting(at.b_there(), P::b_copied_bytes);
   p.load_b(at.b(0), at.b_there(), w.batch, w.column_tile, 0, 0, 0);
 }
 
 // Fills the ring of a consumer, as one lane.
-template <class P> IMBREX_INLINE void produce_lines(const P &p, const places<P> &at, int32_t slot, int32_t group) {
-  const places<P> own = at.of_ring(group);
+template <class P> IMBREX_INLINE void produce_lines(const P &p, const addresses<P> &at, int32_t slot, int32_t group) {
+  const addresses<P> own = at.of_ring(group);
   ring<P::stages> here;
   line_stream<P> stream(slot, group);
 #pragma unroll 1
@@ -120,20 +120,20 @@ template <class P> struct line_consumer {
   uint32_t turn;
   ring<P::stages> here;
 
-  IMBREX_MEMBER void wait_for_turn(const places<P> &at) {
+  IMBREX_MEMBER void wait_for_turn(const addresses<P> &at) {
     if constexpr (P::is_pingpong) wait(at.turn(group), turn & 1);
     ++turn;
   }
-  IMBREX_MEMBER void pass_turn(const places<P> &at) const {
+  IMBREX_MEMBER void pass_turn(const addresses<P> &at) const {
     if constexpr (P::is_pingpong) arrive_as_warp(at.turn(group + 1 < P::consumers ? group + 1 : 0));
   }
 };
 
 template <class P, int Phase>
-IMBREX_INLINE void consume_line(const P &p, const places<P> &at, line_consumer<P> &c,
+IMBREX_INLINE void consume_line(const P &p, const addresses<P> &at, line_consumer<P> &c,
                                 typename line_sums<P>::type &d, const line_stream<P> &stream, int32_t step) {
   if (stream.wants(step)) {
-    const places<P> own = at.of_ring(c.group);
+    const addresses<P> own = at.of_ring(c.group);
     const uint64_t a = P::a_descriptor | start_of(own.a(c.here.stage)), b = P::b_descriptor | start_of(at.b(0));
     wait(own.full(c.here.stage), c.here.round);
     c.wait_for_turn(at);
@@ -154,7 +154,7 @@ IMBREX_INLINE void consume_line(const P &p, const places<P> &at, line_consumer<P
 // The steps from `Phase` on, of as many as there are slots.  All are gone through, wanted or not: where paths part on
 // which sums have changed, the compiler moves sums from register to register.
 template <class P, int Phase>
-IMBREX_INLINE void consume_lines(const P &p, const places<P> &at, line_consumer<P> &c,
+IMBREX_INLINE void consume_lines(const P &p, const addresses<P> &at, line_consumer<P> &c,
                                  typename line_sums<P>::type &d, const line_stream<P> &stream, int32_t step) {
   if constexpr (Phase < P::slots) {
     consume_line<P, Phase>(p, at, c, d, stream, step);
@@ -163,7 +163,7 @@ IMBREX_INLINE void consume_lines(const P &p, const places<P> &at, line_consumer<
 }
 
 template <class P>
-IMBREX_INLINE void consume_stream(const P &p, const places<P> &at, int32_t slot, int32_t group) {
+IMBREX_INLINE void consume_stream(const P &p, const addresses<P> &at, int32_t slot, int32_t group) {
   line_consumer<P> c = {group, {at.pieces(group), group}, group == 0}; // the first need not wait for its first turn
   line_stream<P> stream(slot, group);
   typename line_sums<P>::type d;
@@ -190,14 +190,14 @@ IMBREX_INLINE void consume_stream(const P &p, const places<P> &at, int32_t slot,
 }
 
 template <class P> struct streams {
-  IMBREX_INLINE void produce(const P &p, const places<P> &at, int32_t slot, int32_t) {
+  IMBREX_INLINE void produce(const P &p, const addresses<P> &at, int32_t slot, int32_t) {
     const int32_t group = warpgroup_lane() / 32;
     static_assert(P::consumers < 4, "a warp for each consumer, and one for the filter");
     if (warpgroup_lane() % 32 != 0) return;
     if (group < P::consumers) produce_lines(p, at, slot, group);
     if (group == P::consumers) produce_filter(p, at, slot);
   }
-  IMBREX_INLINE void consume(const P &p, const places<P> &at, int32_t slot, int32_t, int32_t group) {
+  IMBREX_INLINE void consume(const P &p, const addresses<P> &at, int32_t slot, int32_t, int32_t group) {
     consume_stream(p, at, slot, group);
   }
 };

@@ -4,7 +4,7 @@
 // were announced are there.
 //
 // All orders here are those of one workgroup.  An order of the cluster's scope would make every arrival a fence of
-// the whole GPU, and what workgroups of a cluster tell each other here is only that a place in memory is free again:
+// the whole GPU, and what workgroups of a cluster tell each other here is only that memory is free again:
 // those who wrote and read it are the copy engine and the matrix unit.
 #pragma once
 #include "language.h"
@@ -27,7 +27,7 @@ IMBREX_INLINE void arrive_expecting(uint32_t barrier, uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
-// Arrives at the barrier that another workgroup of the cluster has at the same place.
+// Arrives at the barrier that another workgroup of the cluster has at the same address.
 IMBREX_INLINE void arrive_at(uint32_t barrier, uint32_t rank) {
   asm volatile("{\n"
                ".reg .b32 there;\n"

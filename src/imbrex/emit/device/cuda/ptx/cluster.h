@@ -11,10 +11,10 @@ IMBREX_INLINE uint32_t cluster_rank() {
   return rank;
 }
 
-// The same place of shared memory of the workgroup of that number.
-IMBREX_INLINE uint32_t in_cluster(uint32_t place, uint32_t rank) {
+// The same address in the shared memory of the workgroup of that number.
+IMBREX_INLINE uint32_t in_cluster(uint32_t address, uint32_t rank) {
   uint32_t there;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(place), "r"(rank));
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
   return there;
 }
 

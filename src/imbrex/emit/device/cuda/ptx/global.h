@@ -58,7 +58,7 @@ IMBREX_INLINE int32_t take_and_add(int32_t *word, int32_t x) {
 }
 
 // Four words at 16 bytes, past the caches of one multiprocessor.
-// S: the element of the array; of a plain pointer the compiler keeps each place in registers of its own.
+// S: the element of the array; of a plain pointer the compiler keeps each address in registers of its own.
 template <class S> IMBREX_INLINE void put_global(S *to, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
   asm volatile("st.global.cg.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
 }

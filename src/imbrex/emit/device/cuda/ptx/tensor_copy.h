@@ -23,16 +23,16 @@ IMBREX_INLINE void prefetch(const tensor_map *map) {
 #define IMBREX_COPY "cp.async.bulk.tensor."
 #define IMBREX_DONE ".mbarrier::complete_tx::bytes"
 
-// Shared memory at `to`, and at the same place of every workgroup that the bits of `mask` name, = the box; each one's
-// barrier at the place of `barrier` is told the bytes that have arrived.
+// Shared memory at `to`, and at the same address in every workgroup that the bits of `mask` name, = the box; each one's
+// barrier at the address of `barrier` is told the bytes that have arrived.
 #define IMBREX_LOAD(RANK, TAIL, ...)                                                                             \
   asm volatile(IMBREX_COPY #RANK "d.shared::cluster.global.tile" IMBREX_DONE " [%0], [%1, " IMBREX_##RANK        \
                                  "], [%2];" ::"r"(to),                                                           \
                "l"(map), "r"(barrier), __VA_ARGS__                                                               \
                : "memory")
-#define IMBREX_LOAD_SHARED(RANK, PLACE, ...)                                                                     \
+#define IMBREX_LOAD_SHARED(RANK, MASK, ...)                                                                      \
   asm volatile(IMBREX_COPY #RANK "d.shared::cluster.global.tile" IMBREX_DONE                                     \
-                                 ".multicast::cluster [%0], [%1, " IMBREX_##RANK "], [%2], " PLACE ";" ::"r"(to), \
+                                 ".multicast::cluster [%0], [%1, " IMBREX_##RANK "], [%2], " MASK ";" ::"r"(to),  \
                "l"(map), "r"(barrier), __VA_ARGS__, "h"(mask)                                                    \
                : "memory")
 // From the array as a convolution walks it: pixels of a window's start, at an offset in the window.
@@ -41,9 +41,9 @@ IMBREX_INLINE void prefetch(const tensor_map *map) {
                                  "], [%2], " OFFSETS ";" ::"r"(to),                                              \
                "l"(map), "r"(barrier), __VA_ARGS__                                                               \
                : "memory")
-#define IMBREX_WALK_SHARED(RANK, OFFSETS, PLACE, ...)                                                            \
+#define IMBREX_WALK_SHARED(RANK, OFFSETS, MASK, ...)                                                             \
   asm volatile(IMBREX_COPY #RANK "d.shared::cluster.global.im2col" IMBREX_DONE                                   \
-                                 ".multicast::cluster [%0], [%1, " IMBREX_##RANK "], [%2], " OFFSETS ", " PLACE  \
+                                 ".multicast::cluster [%0], [%1, " IMBREX_##RANK "], [%2], " OFFSETS ", " MASK   \
                                  ";" ::"r"(to),                                                                  \
                "l"(map), "r"(barrier), __VA_ARGS__, "h"(mask)                                                    \
                : "memory")

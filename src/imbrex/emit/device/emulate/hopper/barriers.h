@@ -4,38 +4,38 @@
 
 namespace imbrex::hopper {
 
-inline shared_barrier *barrier_in(workgroup &of, uint32_t place) {
+inline shared_barrier *barrier_in(workgroup &of, uint32_t offset) {
   for (uint32_t i = 0; i < of.barrier_count; ++i)
-    if (of.barriers[i]->place == place) return of.barriers[i];
+    if (of.barriers[i]->offset == offset) return of.barriers[i];
   return nullptr;
 }
 inline shared_barrier &expected_barrier(uint32_t address, const char *does) {
   workgroup &of = workgroup_at(address);
-  const uint32_t place = offset_in(of, address, 8, does);
-  shared_barrier *found = barrier_in(of, place);
-  if (!found) wrong("%s the barrier at byte %u of workgroup %u's shared memory, and there is none", does, place, of.index);
+  const uint32_t offset = offset_in(of, address, 8, does);
+  shared_barrier *found = barrier_in(of, offset);
+  if (!found) wrong("%s the barrier at byte %u of workgroup %u's shared memory, and there is none", does, offset, of.index);
   return *found;
 }
 
 void make_barrier(uint32_t barrier, uint32_t arrivals) {
   workgroup &of = own(barrier);
-  const uint32_t place = lane_place(barrier, 8, "makes a barrier of");
+  const uint32_t offset = lane_offset(barrier, 8, "makes a barrier of");
   if (of.barrier_count == most_barriers || !arrivals) wrong("makes %u barriers, this one of %u", of.barrier_count + 1, arrivals);
-  expect_writable(of, place, 8, "makes a barrier of");
+  expect_writable(of, offset, 8, "makes a barrier of");
   shared_barrier *made = static_cast<shared_barrier *>(calloc(1, sizeof(shared_barrier)));
-  made->place = place, made->arrivals = made->missing = arrivals;
+  made->offset = offset, made->arrivals = made->missing = arrivals;
   made->actor = of.barrier_actor(of.barrier_count);
   made->coming = knowledge::of(here->knows.actors);
   made->over = knowledge::of(here->knows.actors);
   of.barriers[of.barrier_count++] = made;
-  if (of.barrier_count == 1 || place < of.first_barrier) of.first_barrier = place;
-  if (place + 8 > of.last_barrier) of.last_barrier = place + 8;
+  if (of.barrier_count == 1 || offset < of.first_barrier) of.first_barrier = offset;
+  if (offset + 8 > of.last_barrier) of.last_barrier = offset + 8;
 }
 void barriers_made() {
   for (uint32_t i = 0; i < here->home->barrier_count; ++i) here->home->barriers[i]->is_seen = true;
 }
 inline void expect_seen(const shared_barrier &at) {
-  if (!at.is_seen) wrong("tells the barrier at byte %u, with no fence.mbarrier_init behind its making", at.place);
+  if (!at.is_seen) wrong("tells the barrier at byte %u, with no fence.mbarrier_init behind its making", at.offset);
 }
 
 // The phase is over when nothing is missing.
@@ -63,10 +63,10 @@ inline void go_on_if_complete(shared_barrier &at) {
 
 // The count of bytes is below 0 where another workgroup's copy to all of its cluster came before they are announced here.
 inline void arrive_with(shared_barrier &at, uint32_t bytes) {
-  if (!at.missing) wrong("arrives once too often at the barrier at byte %u, which is made for %u", at.place, at.arrivals);
+  if (!at.missing) wrong("arrives once too often at the barrier at byte %u, which is made for %u", at.offset, at.arrivals);
   at.coming.learn(here->knows);
   at.bytes += bytes;
-  if (at.bytes >= 1 << 20) wrong("announces %lld bytes to the barrier at byte %u, which counts to 2^20", (long long)at.bytes, at.place);
+  if (at.bytes >= 1 << 20) wrong("announces %lld bytes to the barrier at byte %u, which counts to 2^20", (long long)at.bytes, at.offset);
   --at.missing;
   go_on();
   go_on_if_complete(at);
@@ -94,21 +94,21 @@ void wait(uint32_t barrier, uint32_t parity) {
   if ((at.phases & 1) != parity)
     here->knows.learn(at.over);
   else
-    wait_in(at.waiting, "mbarrier.try_wait", at.place, parity);
+    wait_in(at.waiting, "mbarrier.try_wait", at.offset, parity);
 }
 
 void copy_in(uint32_t to, const void *from, int32_t bytes, bool exists) {
   workgroup &of = *here->home;
-  const uint32_t place = lane_place(to, bytes, "copies");
-  expect_writable(of, place, uint32_t(bytes), "copies to");
-  mark_written(of, place, uint32_t(bytes), now());
-  here->copies.push({place, bytes, exists ? from : nullptr});
+  const uint32_t offset = lane_offset(to, bytes, "copies");
+  expect_writable(of, offset, uint32_t(bytes), "copies to");
+  mark_written(of, offset, uint32_t(bytes), now());
+  here->copies.push({offset, bytes, exists ? from : nullptr});
 }
 // What this lane copies comes now.
 void wait_copies() {
   for (int32_t i = 0; i < here->copies.count; ++i) {
     const copied &one = here->copies[i];
-    uint8_t *to = here->home->memory + one.place;
+    uint8_t *to = here->home->memory + one.offset;
     if (one.from)
       copy_memory(to, one.from, size_t(one.bytes));
     else

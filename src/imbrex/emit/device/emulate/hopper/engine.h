@@ -14,16 +14,16 @@ namespace imbrex::hopper {
 struct transfer {
   const tensor_form *form;
   cluster *to;
-  uint32_t place, barrier, mask, bytes;
+  uint32_t offset, barrier, mask, bytes;
   int32_t at[5];
   uint16_t offsets[3];
 };
 inline list<transfer> transfers;
 
-// Bits of a byte's place change by others, as the tensor map says.
-inline uint32_t swizzled(uint32_t place, int32_t swizzle) {
+// Bits of a byte's offset change by others, as the tensor map says.
+inline uint32_t swizzled(uint32_t offset, int32_t swizzle) {
   const uint32_t chunks = swizzle > 16 ? uint32_t(swizzle) / 16 : 1;
-  return place ^ (place >> 7 & (chunks - 1)) << 4;
+  return offset ^ (offset >> 7 & (chunks - 1)) << 4;
 }
 
 inline uint32_t row_elements(const tensor_form &f) {
@@ -41,16 +41,16 @@ inline uint32_t bytes_of(const tensor_form &f) { return row_elements(f) * rows_o
 // its elements.
 template <class Each> inline void for_each_row(const tensor_form &f, const int32_t *at, const uint16_t *offsets, Each each) {
   const uint32_t rows = rows_of(f);
-  int64_t place[5];
-  for (int i = 0; i < f.rank; ++i) place[i] = at[i];
+  int64_t coordinate[5];
+  for (int i = 0; i < f.rank; ++i) coordinate[i] = at[i];
   int64_t w = at[1], h = f.rank > 2 ? at[2] : 0, n = f.rank > 3 ? at[3] : 0;
   for (uint32_t row = 0; row < rows; ++row) {
-    if (f.is_walk) place[1] = w + offsets[0], place[2] = h + offsets[1], place[3] = n;
+    if (f.is_walk) coordinate[1] = w + offsets[0], coordinate[2] = h + offsets[1], coordinate[3] = n;
     int64_t element = 0;
     bool exists = true;
     for (int i = 1; i < f.rank; ++i) {
-      exists = exists && 0 <= place[i] && place[i] < f.sizes[i];
-      element += place[i] * f.strides[i];
+      exists = exists && 0 <= coordinate[i] && coordinate[i] < f.sizes[i];
+      element += coordinate[i] * f.strides[i];
     }
     each(row, element, exists);
     if (f.is_walk) {
@@ -59,8 +59,8 @@ template <class Each> inline void for_each_row(const tensor_form &f, const int32
       continue;
     }
     for (int i = 1; i < f.rank; ++i) {
-      if ((place[i] += f.steps[i]) < at[i] + f.box[i]) break;
-      place[i] = at[i];
+      if ((coordinate[i] += f.steps[i]) < at[i] + f.box[i]) break;
+      coordinate[i] = at[i];
     }
   }
 }
@@ -80,9 +80,9 @@ inline void deliver(const transfer &one) {
         y = rounded_to_tf32(y);
         copy_memory(value, &y, 4);
       }
-      const uint32_t place = swizzled(one.place + shared_base + (row * count + i) * size, f.swizzle) - shared_base;
+      const uint32_t offset = swizzled(one.offset + shared_base + (row * count + i) * size, f.swizzle) - shared_base;
       for (uint32_t rank = 0; rank < one.to->size; ++rank)
-        if (one.mask >> rank & 1) copy_memory(one.to->workgroups[rank].memory + place, value, size);
+        if (one.mask >> rank & 1) copy_memory(one.to->workgroups[rank].memory + offset, value, size);
     }
   });
   for (uint32_t rank = 0; rank < one.to->size; ++rank)
@@ -92,10 +92,10 @@ inline void deliver(const transfer &one) {
     }
 }
 
-// Rules of the engine for places and coordinates.
-inline void expect_form(const tensor_form &f, uint32_t place, const int32_t *at, const char *does) {
+// Rules of the engine for offsets and coordinates.
+inline void expect_form(const tensor_form &f, uint32_t offset, const int32_t *at, const char *does) {
   const uint32_t row_bytes = row_elements(f) * uint32_t(f.element_bytes);
-  if ((place + shared_base) % 128) wrong("%s a tile at byte %u of shared memory, no multiple of 128", does, place);
+  if ((offset + shared_base) % 128) wrong("%s a tile at byte %u of shared memory, no multiple of 128", does, offset);
   if (int64_t(at[0]) * f.element_bytes % 16) wrong("%s at innermost coordinate %d, no multiple of 16 bytes", does, at[0]);
   if (row_bytes % 16) wrong("%s rows of %u bytes, no multiple of 16", does, row_bytes);
   if (f.swizzle && row_bytes > uint32_t(f.swizzle)) wrong("%s rows of %u bytes, swizzled by %d", does, row_bytes, f.swizzle);
@@ -115,29 +115,29 @@ void load(uint32_t to, const tensor_form *form, uint32_t barrier, const int32_t 
     if (!(one.mask >> rank & 1)) continue;
     const uint32_t there = in_cluster(to, rank);
     workgroup &of = workgroup_at(there);
-    one.place = offset_in(of, there, one.bytes, "copies");
-    expect_form(*form, one.place, at, "copies");
-    expect_no_barrier(of, one.place, one.bytes, "copies over");
+    one.offset = offset_in(of, there, one.bytes, "copies");
+    expect_form(*form, one.offset, at, "copies");
+    expect_no_barrier(of, one.offset, one.bytes, "copies over");
     shared_barrier &known = expected_barrier(in_cluster(barrier, rank), "tells");
-    one.barrier = known.place;
+    one.barrier = known.offset;
     expect_seen(known);
-    expect_writable(of, one.place, one.bytes, "copies over");
-    mark_written(of, one.place, one.bytes, moment_of(known.actor, known.phases + 1));
+    expect_writable(of, one.offset, one.bytes, "copies over");
+    mark_written(of, one.offset, one.bytes, moment_of(known.actor, known.phases + 1));
   }
   transfers.push(one);
 }
 
 void store_in_cluster(uint32_t to, uint32_t barrier, const uint32_t *x) {
   workgroup &of = workgroup_at(to);
-  const uint32_t place = offset_in(of, to, 16, "stores");
-  expect_aligned(place, 16, "stores");
-  expect_no_barrier(of, place, 16, "stores over");
+  const uint32_t offset = offset_in(of, to, 16, "stores");
+  expect_aligned(offset, 16, "stores");
+  expect_no_barrier(of, offset, 16, "stores over");
   shared_barrier &known = expected_barrier(barrier, "tells");
   expect_seen(known);
   if (barrier >> rank_shift != to >> rank_shift) wrong("stores in one workgroup and tells another");
-  expect_writable(of, place, 16, "stores over");
-  mark_written(of, place, 16, moment_of(known.actor, known.phases + 1));
-  copy_memory(of.memory + place, x, 16);
+  expect_writable(of, offset, 16, "stores over");
+  mark_written(of, offset, 16, moment_of(known.actor, known.phases + 1));
+  copy_memory(of.memory + offset, x, 16);
   complete(known, 16);
 }
 
@@ -185,15 +185,15 @@ inline void write_out(const workgroup &of, const stored &one) {
     for (uint32_t i = 0; i < count; ++i) {
       const int64_t x = one.at[0] + int64_t(i) * step;
       if (x < 0 || x >= f.sizes[0]) continue;
-      const uint32_t place = swizzled(one.place + shared_base + (row * count + i) * size, f.swizzle) - shared_base;
+      const uint32_t offset = swizzled(one.offset + shared_base + (row * count + i) * size, f.swizzle) - shared_base;
       uint8_t *to = first + (element + x) * size;
       expect_only_writer(of, array, to);
-      copy_memory(to, of.memory + place, size);
+      copy_memory(to, of.memory + offset, size);
     }
   });
 }
 
-inline uint32_t storing_place(lane &one) {
+inline uint32_t storing_lane(lane &one) {
   workgroup &of = *one.home;
   for (uint32_t i = 0; i < most_storing; ++i) {
     if (!of.storing[i]) of.storing[i] = &one;
@@ -207,14 +207,14 @@ void store(const tensor_form *form, uint32_t from, const int32_t *at) {
   stored one = {form, 0, {}};
   for (int i = 0; i < form->rank; ++i) one.at[i] = at[i];
   const uint32_t bytes = bytes_of(*form);
-  one.place = offset_in(of, from, bytes, "stores");
-  expect_form(*form, one.place, at, "stores");
+  one.offset = offset_in(of, from, bytes, "stores");
+  expect_form(*form, one.offset, at, "stores");
   if (form->sizes[0] * form->element_bytes % 16) // whole pieces of 16 bytes are written, beyond the size too
     wrong("stores to rows of %lld elements, no multiple of 16 bytes", (long long)form->sizes[0]);
-  expect_no_barrier(of, one.place, bytes, "stores");
-  expect_readable(of, one.place, bytes, proxy::engine, "stores");
-  const moment until = moment_of(of.storing_actor(storing_place(*here)), here->store_groups + 1);
-  mark_read(of, one.place, bytes, here->warpgroup(), until);
+  expect_no_barrier(of, one.offset, bytes, "stores");
+  expect_readable(of, one.offset, bytes, proxy::engine, "stores");
+  const moment until = moment_of(of.storing_actor(storing_lane(*here)), here->store_groups + 1);
+  mark_read(of, one.offset, bytes, here->warpgroup(), until);
   here->stores.push(one);
   here->store_group.push(here->store_groups);
 }
@@ -237,6 +237,6 @@ void wait_stores_read(int32_t groups) {
   if (here->store_groups <= uint32_t(groups)) return;
   const uint32_t end = here->store_groups - uint32_t(groups);
   read_stores(*here, end);
-  here->knows.learn(moment_of(here->home->storing_actor(storing_place(*here)), end));
+  here->knows.learn(moment_of(here->home->storing_actor(storing_lane(*here)), end));
 }
 } // namespace imbrex::hopper

@@ -23,16 +23,16 @@ template <class T> struct list {
     }
     items[count++] = x;
   }
-  // What is taken out leaves its place to the last one.
-  T take(int32_t place) {
-    const T found = items[place];
-    items[place] = items[--count];
+  // What is taken out is replaced by the last one.
+  T take(int32_t index) {
+    const T found = items[index];
+    items[index] = items[--count];
     return found;
   }
   void release() {
     free(items);
     *this = {};
   }
-  T &operator[](int32_t place) { return items[place]; }
+  T &operator[](int32_t index) { return items[index]; }
 };
 } // namespace imbrex::hopper

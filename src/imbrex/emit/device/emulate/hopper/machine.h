@@ -86,7 +86,7 @@ void wait(uint32_t barrier, uint32_t parity);
 
 // Clusters.
 uint32_t cluster_rank();
-uint32_t in_cluster(uint32_t place, uint32_t rank);
+uint32_t in_cluster(uint32_t address, uint32_t rank);
 void store_in_cluster(uint32_t to, uint32_t barrier, const uint32_t *x);
 
 // The copy engine.

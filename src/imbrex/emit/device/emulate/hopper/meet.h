@@ -74,8 +74,8 @@ void meet_cluster() {
 
 uint32_t cluster_rank() { return here->home->rank; }
 
-uint32_t in_cluster(uint32_t place, uint32_t rank) {
+uint32_t in_cluster(uint32_t address, uint32_t rank) {
   if (rank >= here->home->in->size) wrong("mapa names workgroup %u of a cluster of %u", rank, here->home->in->size);
-  return (place & ((1u << rank_shift) - 1)) | rank << rank_shift;
+  return (address & ((1u << rank_shift) - 1)) | rank << rank_shift;
 }
 } // namespace imbrex::hopper

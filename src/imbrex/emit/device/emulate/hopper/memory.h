@@ -19,10 +19,10 @@ inline workgroup &workgroup_at(uint32_t address) {
 }
 // Of this workgroup's own memory, or of any of the cluster.
 inline uint32_t offset_in(const workgroup &of, uint32_t address, uint32_t bytes, const char *what) {
-  const uint32_t place = (address & ((1u << rank_shift) - 1)) - shared_base;
-  if (place > of.bytes || bytes > of.bytes - place)
-    wrong("%s %u bytes at byte %d of shared memory, which has %u", what, bytes, int32_t(place), of.bytes);
-  return place;
+  const uint32_t offset = (address & ((1u << rank_shift) - 1)) - shared_base;
+  if (offset > of.bytes || bytes > of.bytes - offset)
+    wrong("%s %u bytes at byte %d of shared memory, which has %u", what, bytes, int32_t(offset), of.bytes);
+  return offset;
 }
 inline workgroup &own(uint32_t address) {
   if (address >> rank_shift != here->home->rank) wrong("address 0x%x is of another workgroup", address);
@@ -37,7 +37,7 @@ inline void say_actor(const workgroup &of, moment m) {
     fault->say("lane %u of warp %u", actor % 32, actor / 32);
   else if (actor < of.lanes + most_barriers)
     fault->say("a copy that phase %u of the barrier at byte %u waits for", clock_of(m) - 1,
-               whose.barriers[actor - of.lanes]->place);
+               whose.barriers[actor - of.lanes]->offset);
   else if (actor < of.lanes + most_barriers + most_warpgroups)
     fault->say("group %u of the products of warpgroup %u", clock_of(m) - 1, actor - of.lanes - most_barriers);
   else
@@ -45,30 +45,30 @@ inline void say_actor(const workgroup &of, moment m) {
   if (whose.index != of.index) fault->say(" of workgroup %u", whose.index);
 }
 
-[[noreturn]] inline void out_of_order(const workgroup &of, uint32_t place, moment other, const char *does,
+[[noreturn]] inline void out_of_order(const workgroup &of, uint32_t offset, moment other, const char *does,
                                       const char *did) {
   say_lane(*here);
-  fault->say(": %s byte %u of workgroup %u's shared memory, which ", does, place, of.index);
+  fault->say(": %s byte %u of workgroup %u's shared memory, which ", does, offset, of.index);
   say_actor(of, other);
   fault->say(" %s, and nothing orders the two", did);
   stop();
 }
 
 // Barriers in some bytes.
-inline void expect_no_barrier(const workgroup &of, uint32_t place, uint32_t bytes, const char *does) {
-  if (place >= of.last_barrier || place + bytes <= of.first_barrier) return;
+inline void expect_no_barrier(const workgroup &of, uint32_t offset, uint32_t bytes, const char *does) {
+  if (offset >= of.last_barrier || offset + bytes <= of.first_barrier) return;
   for (uint32_t i = 0; i < of.barrier_count; ++i)
-    if (place < of.barriers[i]->place + 8 && of.barriers[i]->place < place + bytes)
-      wrong("%s the bytes of the barrier at byte %u of shared memory", does, of.barriers[i]->place);
+    if (offset < of.barriers[i]->offset + 8 && of.barriers[i]->offset < offset + bytes)
+      wrong("%s the bytes of the barrier at byte %u of shared memory", does, of.barriers[i]->offset);
 }
 
 inline bool is_of_lane(const workgroup &of, moment m) { return actor_of(m) % workgroup::actors(of.lanes) < of.lanes; }
 
 // Who reads says when it is done: `until`.  slot: of the warpgroup whose read it is.
-inline void expect_readable(workgroup &of, uint32_t place, uint32_t bytes, proxy by, const char *does) {
+inline void expect_readable(workgroup &of, uint32_t offset, uint32_t bytes, proxy by, const char *does) {
   const knowledge &knows = here->knows;
   moment good = 0;
-  for (uint32_t i = place; i < place + bytes; ++i) {
+  for (uint32_t i = offset; i < offset + bytes; ++i) {
     const moment m = of.written[i];
     if (m == good) continue;
     if (!knows.has_seen(m)) out_of_order(of, i, m, does, "writes");
@@ -82,19 +82,19 @@ inline void expect_readable(workgroup &of, uint32_t place, uint32_t bytes, proxy
     good = m;
   }
 }
-inline void mark_read(workgroup &of, uint32_t place, uint32_t bytes, uint32_t slot, moment until) {
+inline void mark_read(workgroup &of, uint32_t offset, uint32_t bytes, uint32_t slot, moment until) {
   moment *read = of.read + size_t(slot) * of.bytes;
-  for (uint32_t i = place; i < place + bytes; ++i) read[i] = until;
+  for (uint32_t i = offset; i < offset + bytes; ++i) read[i] = until;
 }
 
-inline void expect_writable(workgroup &of, uint32_t place, uint32_t bytes, const char *does) {
+inline void expect_writable(workgroup &of, uint32_t offset, uint32_t bytes, const char *does) {
   const knowledge &knows = here->knows;
   const uint32_t slots = (of.lanes + 127) / 128;
   for (uint32_t slot = 0; slot <= slots; ++slot) {
     const bool reads = slot < slots;
     const moment *of_slot = reads ? of.read + size_t(slot) * of.bytes : of.written;
     moment good = 0;
-    for (uint32_t i = place; i < place + bytes; ++i) {
+    for (uint32_t i = offset; i < offset + bytes; ++i) {
       const moment m = of_slot[i];
       if (m == good) continue;
       if (!knows.has_seen(m)) out_of_order(of, i, m, does, reads ? "reads" : "writes");
@@ -102,11 +102,11 @@ inline void expect_writable(workgroup &of, uint32_t place, uint32_t bytes, const
     }
   }
 }
-inline void mark_written(workgroup &of, uint32_t place, uint32_t bytes, moment m) {
-  for (uint32_t i = place; i < place + bytes; ++i) of.written[i] = m;
+inline void mark_written(workgroup &of, uint32_t offset, uint32_t bytes, moment m) {
+  for (uint32_t i = offset; i < offset + bytes; ++i) of.written[i] = m;
   const uint32_t slots = (of.lanes + 127) / 128;
   for (uint32_t slot = 0; slot < slots; ++slot)
-    __builtin_memset(of.read + size_t(slot) * of.bytes + place, 0, size_t(bytes) * sizeof(moment));
+    __builtin_memset(of.read + size_t(slot) * of.bytes + offset, 0, size_t(bytes) * sizeof(moment));
 }
 
 inline moment now() {
@@ -119,36 +119,36 @@ inline void go_on() {
   if (++here->knows.seen[actor] >> clock_bits) wrong("more than %u steps: the problem is too large", 1u << clock_bits);
 }
 
-inline void expect_aligned(uint32_t place, uint32_t bytes, const char *does) {
-  if (place % bytes) wrong("%s %u bytes at byte %u of shared memory, no multiple of them", does, bytes, place);
+inline void expect_aligned(uint32_t offset, uint32_t bytes, const char *does) {
+  if (offset % bytes) wrong("%s %u bytes at byte %u of shared memory, no multiple of them", does, bytes, offset);
 }
-inline uint32_t lane_place(uint32_t address, int32_t bytes, const char *does) {
+inline uint32_t lane_offset(uint32_t address, int32_t bytes, const char *does) {
   workgroup &of = own(address);
-  const uint32_t place = offset_in(of, address, uint32_t(bytes), does);
-  expect_aligned(place, uint32_t(bytes), does);
-  expect_no_barrier(of, place, uint32_t(bytes), does);
-  return place;
+  const uint32_t offset = offset_in(of, address, uint32_t(bytes), does);
+  expect_aligned(offset, uint32_t(bytes), does);
+  expect_no_barrier(of, offset, uint32_t(bytes), does);
+  return offset;
 }
 
 uint32_t shared_address(const void *p) {
-  const int64_t place = static_cast<const uint8_t *>(p) - here->home->memory;
-  return here->home->rank << rank_shift | uint32_t(int64_t(shared_base) + place);
+  const int64_t offset = static_cast<const uint8_t *>(p) - here->home->memory;
+  return here->home->rank << rank_shift | uint32_t(int64_t(shared_base) + offset);
 }
 
 void read_shared(void *to, uint32_t from, int32_t bytes) {
   workgroup &of = *here->home;
-  const uint32_t place = lane_place(from, bytes, "reads");
-  expect_readable(of, place, uint32_t(bytes), proxy::lane, "reads");
-  mark_read(of, place, uint32_t(bytes), here->warpgroup(), now());
-  copy_memory(to, of.memory + place, size_t(bytes));
+  const uint32_t offset = lane_offset(from, bytes, "reads");
+  expect_readable(of, offset, uint32_t(bytes), proxy::lane, "reads");
+  mark_read(of, offset, uint32_t(bytes), here->warpgroup(), now());
+  copy_memory(to, of.memory + offset, size_t(bytes));
 }
 
 void write_shared(uint32_t to, const void *from, int32_t bytes) {
   workgroup &of = *here->home;
-  const uint32_t place = lane_place(to, bytes, "writes");
-  expect_writable(of, place, uint32_t(bytes), "writes");
-  mark_written(of, place, uint32_t(bytes), now());
-  copy_memory(of.memory + place, from, size_t(bytes));
+  const uint32_t offset = lane_offset(to, bytes, "writes");
+  expect_writable(of, offset, uint32_t(bytes), "writes");
+  mark_written(of, offset, uint32_t(bytes), now());
+  copy_memory(of.memory + offset, from, size_t(bytes));
 }
 
 void written_for_engines() {

@@ -223,19 +223,19 @@ inline void say_waiting() {
       const lane *last = nullptr;
       for (uint32_t i = 0; i < home.lanes; ++i) {
         const lane &one = home.all[i];
-        if (one.is_done || (last && last->waits == one.waits && last->place == one.place && last->parity == one.parity))
+        if (one.is_done || (last && last->waits == one.waits && last->offset == one.offset && last->parity == one.parity))
           continue;
         last = &one;
         fault->say("\n  ");
         say_lane(one);
         fault->say(" and on: %s", one.waits ? one.waits : "?");
-        const shared_barrier *at = barrier_in(home, one.place);
+        const shared_barrier *at = barrier_in(home, one.offset);
         if (one.waits && at && one.waits[0] == 'm')
           fault->say(" of the barrier at byte %u, parity %u; it is in phase %u, %u of %u arrivals and %lld bytes short",
-                     at->place, one.parity, at->phases, at->missing, at->arrivals, (long long)at->bytes);
+                     at->offset, one.parity, at->phases, at->missing, at->arrivals, (long long)at->bytes);
         else if (one.waits && one.waits[0] == 'b')
-          fault->say(" %u, where %u lanes are of %u", one.place, home.named[one.place % most_named].lanes,
-                     home.named[one.place % most_named].wanted);
+          fault->say(" %u, where %u lanes are of %u", one.offset, home.named[one.offset % most_named].lanes,
+                     home.named[one.offset % most_named].wanted);
       }
     }
   has_fault = true;

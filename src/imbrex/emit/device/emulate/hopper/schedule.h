@@ -32,8 +32,8 @@ inline void wake_all(queue &those) {
 inline void leave() { imbrex_switch_stack(&here->stack_pointer, scheduler); }
 
 // Until somebody wakes those who wait there.
-inline void wait_in(queue &those, const char *what, uint32_t place = 0, uint32_t parity = 0) {
-  here->waits = what, here->place = place, here->parity = parity;
+inline void wait_in(queue &those, const char *what, uint32_t offset = 0, uint32_t parity = 0) {
+  here->waits = what, here->offset = offset, here->parity = parity;
   here->next = those.first;
   those.first = here;
   leave();

@@ -19,7 +19,7 @@ struct queue {
 
 // A barrier in shared memory.  missing: arrivals; bytes: that were announced and have not come.
 struct shared_barrier {
-  uint32_t place, arrivals, missing, actor, phases = 0;
+  uint32_t offset, arrivals, missing, actor, phases = 0;
   bool is_seen; // by the copy engine, and by other workgroups
   int64_t bytes = 0;
   knowledge coming, over; // what those who arrived have seen, in this phase and in all that are over
@@ -44,12 +44,12 @@ struct together {
 // A tile that the copy engine stores, from the order to where it has been read.
 struct stored {
   const tensor_form *form;
-  uint32_t place;
+  uint32_t offset;
   int32_t at[5];
 };
 // What a lane copies by itself.
 struct copied {
-  uint32_t place;
+  uint32_t offset;
   int32_t bytes;
   const void *from; // nullptr: zeros
 };
@@ -85,8 +85,8 @@ struct lane {
   bool is_done;
   knowledge knows;
   lane *next;        // that waits for the same
-  const char *waits; // in words; of a barrier, its place and the parity
-  uint32_t place, parity;
+  const char *waits; // in words; of a barrier, its offset and the parity
+  uint32_t offset, parity;
   uint32_t products, store_groups, stores_read; // issued; ended; whose memory is free
   list<stored> stores;                          // of groups that are not read
   list<uint32_t> store_group;                   // of each

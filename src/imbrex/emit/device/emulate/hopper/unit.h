@@ -48,12 +48,12 @@ struct operand {
     if (!swizzle) return d / each * stride + k % 8 * 16 + k / 8 * leading;
     return d % wide * uint32_t(width) + d / wide * leading + k % 8 * row + k / 8 * stride;
   }
-  uint32_t place(uint32_t d, uint32_t k) const { return swizzled(start + piece(d, k), swizzle) - shared_base; }
-  // Each piece: its place, and its first (d, k).
+  uint32_t offset(uint32_t d, uint32_t k) const { return swizzled(start + piece(d, k), swizzle) - shared_base; }
+  // Each piece: its offset, and its first (d, k).
   template <class Each> void for_each_piece(Each each) const {
     const uint32_t many = 16 / uint32_t(width), d_step = is_turned ? many : 1, k_step = is_turned ? 1 : many;
     for (uint32_t d = 0; d < count; d += d_step)
-      for (uint32_t k = 0; k < depth(); k += k_step) each(place(d, k), d, k);
+      for (uint32_t k = 0; k < depth(); k += k_step) each(offset(d, k), d, k);
   }
   // x[k][d], or x[d][k] where it is `by_rows`.
   void take(const workgroup &from, element of, float *x, bool by_rows) const {
