@@ -23,8 +23,8 @@ from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
 from imbrex.explore.products import Product
 from imbrex.index.map import Dim, Layer, Map, layer_over
 from imbrex.index.rule import Broadcast, Fixed, Merge, PassThrough, Unmerge
-from imbrex.lower.parts import PingPong, Plain, SplitRows
-from imbrex.lower.pipeline import Pipeline
+from imbrex.lower.warpgroup.parts import PingPong, Plain, SplitRows
+from imbrex.lower.warpgroup.pipeline import Pipeline
 from imbrex.view.gemm import tile
 from imbrex.view.mma import wave
 from imbrex.view.mma.vector import CPU_UNITS

@@ -38,7 +38,7 @@ from imbrex.ir.passes.affix_tuning import gemm_context, products_of
 from imbrex.ir.shape import shape_of
 from imbrex.ir.to_product import stated, to_product
 from imbrex.lower.build import program
-from imbrex.lower.pipeline_text import described
+from imbrex.lower.warpgroup.text import described
 from imbrex.pipeline import Request, configuration_of, levels, telling
 from imbrex.problem import Conv2d
 from imbrex.view.mma.vector import CPU_UNITS

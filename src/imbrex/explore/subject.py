@@ -16,9 +16,9 @@ from imbrex.explore.products import Product, products, views_as_product
 from imbrex.explore.tiling import Tiling, tiling
 from imbrex.ir.printed import print_module
 from imbrex.lower.build import program
-from imbrex.lower.pipeline import Pipeline
 from imbrex.lower.stmt import Kernel, MatrixMultiply, MulAdd, PanelGemm, Program, walk
 from imbrex.lower.stmt import Product as StepProduct
+from imbrex.lower.warpgroup.pipeline import Pipeline
 from imbrex.pipeline import Lowered, configuration_of, levels, lower
 from imbrex.problem.run_time import expect_fixed
 

@@ -24,8 +24,8 @@ from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.explore.products import Product
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Merge, PassThrough, Rule, Slice
-from imbrex.lower.parts import ClusterK, Dealt, LineWork, Planned
-from imbrex.lower.pipeline import Pipeline
+from imbrex.lower.warpgroup.parts import ClusterK, Dealt, LineWork, Planned
+from imbrex.lower.warpgroup.pipeline import Pipeline
 from imbrex.view.work.streamk import Plan, Tiles
 from imbrex.view.work.workgroup import RasterOrder, begun
 

@@ -30,12 +30,12 @@ from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.ir.ops.windows import ThreadwiseWindowsOp
 from imbrex.ir.ops.workspace import WorkspaceOp
-from imbrex.lower import lane, panel, windows
+from imbrex.lower import lane
 from imbrex.lower.buffer import first_of
 from imbrex.lower.check import checked
-from imbrex.lower.families import pipeline
-from imbrex.lower.fuse import fused
-from imbrex.lower.fuse_parts import fused_parts
+from imbrex.lower.cpu import panel, windows
+from imbrex.lower.cpu.fuse import fused
+from imbrex.lower.cpu.fuse_parts import fused_parts
 from imbrex.lower.grid import grid_of, is_of_count
 from imbrex.lower.prune import pruned
 from imbrex.lower.reader import Reader, sizes
@@ -57,6 +57,7 @@ from imbrex.lower.stmt import (
     View,
     ZeroFill,
 )
+from imbrex.lower.warpgroup.families import pipeline
 from imbrex.symbol import symbol_of
 from imbrex.view.work import pairs
 

@@ -7,7 +7,6 @@ statement.
 from __future__ import annotations
 
 from imbrex.index.expr import Lin, lin, var
-from imbrex.lower.pipeline import Lanes
 from imbrex.lower.races import free_of_races
 from imbrex.lower.stmt import (
     Await,
@@ -26,6 +25,7 @@ from imbrex.lower.stmt import (
     Unpack,
     walk,
 )
+from imbrex.lower.warpgroup.pipeline import Lanes
 from imbrex.view.mma.wave import TURNED_BYTES
 
 DIRECT_BYTES = (4, 12, 16)

@@ -17,7 +17,7 @@ from imbrex.index.map import Map
 from imbrex.index.query import moves_as_vector
 from imbrex.ir.chain import Finish
 from imbrex.ir.ops.standard import SSAValue
-from imbrex.lower.packed import Finishing, Keeping
+from imbrex.lower.cpu.packed import Finishing, Keeping
 from imbrex.lower.reader import Reader
 from imbrex.lower.stmt import Alloc, Buffer, Evaluate, For, Move, Ref, Stmt, Window
 from imbrex.problem.epilogue import Call, Expression, Name, Number, parted

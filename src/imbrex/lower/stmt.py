@@ -17,8 +17,7 @@ from imbrex.index.atom import Param
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Bit, Buffer, Let, Ref, Space, StoreMethod
-from imbrex.lower.matrix import MatrixMultiply
-from imbrex.lower.packed import (
+from imbrex.lower.cpu.packed import (
     AxisOffsets,
     Exchange,
     InPlace,
@@ -31,7 +30,8 @@ from imbrex.lower.packed import (
     Window,
     Windows,
 )
-from imbrex.lower.pipeline import Pipeline
+from imbrex.lower.matrix import MatrixMultiply
+from imbrex.lower.warpgroup.pipeline import Pipeline
 from imbrex.problem.epilogue import Expression
 
 __all__ = [

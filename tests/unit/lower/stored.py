@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from tests.unit.view.memory import Array
 
-from imbrex.lower.pipeline import Pipeline
+from imbrex.lower.warpgroup.pipeline import Pipeline
 
 
 def store(gemm: Pipeline, result: Array, at: dict[str, Any], sums: Array) -> None:

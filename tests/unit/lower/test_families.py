@@ -12,7 +12,7 @@ from imbrex.config import tiles
 from imbrex.config import tuning as tunings
 from imbrex.emit.cuda.pipeline import headers
 from imbrex.lower.build import program
-from imbrex.lower.parts import (
+from imbrex.lower.warpgroup.parts import (
     Blocks,
     ClusterK,
     Dealt,
@@ -32,7 +32,7 @@ from imbrex.lower.parts import (
     WarpRaster,
     WindowRows,
 )
-from imbrex.lower.pipeline import Pipeline
+from imbrex.lower.warpgroup.pipeline import Pipeline
 from imbrex.pipeline import Request, levels
 
 FAMILIES: dict[str, tuple[str, type[Any], type[Any], type[Any], type[Any], str]] = {

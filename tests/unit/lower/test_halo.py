@@ -21,8 +21,8 @@ from imbrex.config.halo.plan import HaloPlan, HaloTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Dim
 from imbrex.lower.build import program
-from imbrex.lower.parts import Blocks
-from imbrex.lower.pipeline import Pipeline, Stage
+from imbrex.lower.warpgroup.parts import Blocks
+from imbrex.lower.warpgroup.pipeline import Pipeline, Stage
 from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d
 from imbrex.verify.data import random_operands

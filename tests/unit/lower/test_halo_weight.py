@@ -16,8 +16,8 @@ from imbrex.config import tuning as tunings
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.source import InvalidOp
 from imbrex.lower.build import program
-from imbrex.lower.parts import SplitSteps, WarpRaster
-from imbrex.lower.pipeline import Pipeline, Stage
+from imbrex.lower.warpgroup.parts import SplitSteps, WarpRaster
+from imbrex.lower.warpgroup.pipeline import Pipeline, Stage
 from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d
 from imbrex.verify.data import random_operands

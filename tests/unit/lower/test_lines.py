@@ -15,8 +15,8 @@ from imbrex.config import tuning as tunings
 from imbrex.config.halo.lines import LinesTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.source import InvalidOp
-from imbrex.lower.parts import LineWork, WindowRows
-from imbrex.lower.pipeline import Pipeline
+from imbrex.lower.warpgroup.parts import LineWork, WindowRows
+from imbrex.lower.warpgroup.pipeline import Pipeline
 from imbrex.problem import Conv2d
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.tensor import Box

@@ -12,8 +12,8 @@ import pytest
 from tests.unit.lower.test_halo_weight import lowered, stage
 from tests.unit.view.memory import Array
 
-from imbrex.lower.parts import WarpPlanes
-from imbrex.lower.pipeline import Pipeline
+from imbrex.lower.warpgroup.parts import WarpPlanes
+from imbrex.lower.warpgroup.pipeline import Pipeline
 from imbrex.problem import Conv2d
 from imbrex.verify.data import random_operands
 from imbrex.verify.reference import reference

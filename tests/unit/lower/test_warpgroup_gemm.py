@@ -16,10 +16,10 @@ from imbrex.index.rule import Guard
 from imbrex.ir.chain import named_map
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.build import program
-from imbrex.lower.parts import Planned
-from imbrex.lower.pipeline import Lanes, Pipeline, piece_columns
-from imbrex.lower.pipeline_text import described
 from imbrex.lower.stmt import Program, has_flags, is_collective, meets
+from imbrex.lower.warpgroup.parts import Planned
+from imbrex.lower.warpgroup.pipeline import Lanes, Pipeline, piece_columns
+from imbrex.lower.warpgroup.text import described
 from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d, Direction, Gemm, Problem
 from imbrex.view.tensor import Box, Walk

@@ -9,7 +9,7 @@ from imbrex.dtype import F32, I32, DType
 from imbrex.emit import c, epilogue
 from imbrex.index.expr import lin
 from imbrex.index.query import pointer_step
-from imbrex.lower.packed import Finishing, Keeping
+from imbrex.lower.cpu.packed import Finishing, Keeping
 from imbrex.lower.stmt import Buffer, Ref, Window
 from imbrex.problem.epilogue import Expression, Name, walk
 

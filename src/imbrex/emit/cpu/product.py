@@ -7,7 +7,7 @@ from __future__ import annotations
 from imbrex.dtype import DType
 from imbrex.emit import c
 from imbrex.emit.cpu import finishing
-from imbrex.lower.packed import CopiedRuns, ShortRuns
+from imbrex.lower.cpu.packed import CopiedRuns, ShortRuns
 from imbrex.lower.stmt import InPlace, Product, RunsInPlace
 from imbrex.view.mma.vector import FMA, CpuUnit
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from imbrex.emit import c
 from imbrex.emit.cpu import finishing
-from imbrex.lower.packed import Grid, Sliding, Windows
+from imbrex.lower.cpu.packed import Grid, Sliding, Windows
 
 
 def scratch_member(stmt: Windows) -> str:

@@ -12,8 +12,8 @@ from imbrex.emit.cuda.multiply import sum_type
 from imbrex.emit.cuda.sums import column_of_sum
 from imbrex.index.atom import Div, Mod, Select, Xor
 from imbrex.index.expr import Lin, var
-from imbrex.lower.parts import Planned
-from imbrex.lower.pipeline import Pipeline
+from imbrex.lower.warpgroup.parts import Planned
+from imbrex.lower.warpgroup.pipeline import Pipeline
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.tensor import Box
 

@@ -18,7 +18,7 @@ from imbrex.index.expr import var
 from imbrex.index.query import moves_as_vector, pointer_step
 from imbrex.index.rule import COUNT, Guard
 from imbrex.lower.buffer import Ref
-from imbrex.lower.parts import (
+from imbrex.lower.warpgroup.parts import (
     Blocks,
     Dense,
     PingPong,
@@ -30,7 +30,7 @@ from imbrex.lower.parts import (
     WarpRaster,
     WindowRows,
 )
-from imbrex.lower.pipeline import Pipeline
+from imbrex.lower.warpgroup.pipeline import Pipeline
 from imbrex.problem.epilogue import Call, Expression, Name, walk
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
 

@@ -34,9 +34,9 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from imbrex.index.apart import GuardedOffset, are_apart
-from imbrex.lower.parts import PingPong, SplitRows
-from imbrex.lower.pipeline import Pipeline
 from imbrex.lower.stmt import Kernel, Program, ZeroFill
+from imbrex.lower.warpgroup.parts import PingPong, SplitRows
+from imbrex.lower.warpgroup.pipeline import Pipeline
 
 __all__ = ["OPENING", "LaunchOverlap", "early", "launch_overlaps", "lets"]
 

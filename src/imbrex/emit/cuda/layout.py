@@ -14,9 +14,9 @@ from typing import Final, NamedTuple, assert_never
 
 from imbrex.emit.cuda import dialect
 from imbrex.emit.cuda.member import boolean
-from imbrex.lower.parts import PingPong, SplitColumns, SplitRows, SplitSteps, Streams
-from imbrex.lower.pipeline import Drain, Lanes, Pipeline, Stage, piece_columns
 from imbrex.lower.stmt import Buffer, Kernel
+from imbrex.lower.warpgroup.parts import PingPong, SplitColumns, SplitRows, SplitSteps, Streams
+from imbrex.lower.warpgroup.pipeline import Drain, Lanes, Pipeline, Stage, piece_columns
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import ATOM_ROWS, CHUNK_BYTES, SWIZZLES, SharedTile, Swizzle

@@ -12,8 +12,8 @@ from imbrex.emit import c
 from imbrex.emit.cuda.member import boolean, static
 from imbrex.index.expr import var
 from imbrex.index.query import vector_width
-from imbrex.lower.parts import Blocks, Dense, WarpPlanes, WarpRaster, WindowRows
-from imbrex.lower.pipeline import Pipeline, Tile
+from imbrex.lower.warpgroup.parts import Blocks, Dense, WarpPlanes, WarpRaster, WindowRows
+from imbrex.lower.warpgroup.pipeline import Pipeline, Tile
 from imbrex.view.mma import Instruction
 from imbrex.view.stage.plane_stage import COLUMNS, LineTile, PlaneStage
 from imbrex.view.stage.shared_tile import Descriptor, Major

@@ -12,8 +12,8 @@ from imbrex.emit import c
 from imbrex.emit.cuda import drain, multiply, stage, sums, team, work
 from imbrex.emit.cuda.launch_overlap import LaunchOverlap
 from imbrex.emit.cuda.layout import offsets, tensor_names
-from imbrex.lower.pipeline import Pipeline
 from imbrex.lower.stmt import Kernel
+from imbrex.lower.warpgroup.pipeline import Pipeline
 
 __all__ = ["attributes", "body", "definitions", "headers"]
 

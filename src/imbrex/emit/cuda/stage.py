@@ -15,8 +15,8 @@ from imbrex.index.expr import Lin, lin, param, select, var
 from imbrex.index.map import Map
 from imbrex.index.rule import COUNT, Guard
 from imbrex.lower.buffer import Buffer
-from imbrex.lower.parts import Blocks, Dense, WarpPlanes, WarpRaster, WindowRows
-from imbrex.lower.pipeline import Lanes, Pipeline, Stage, Tile
+from imbrex.lower.warpgroup.parts import Blocks, Dense, WarpPlanes, WarpRaster, WindowRows
+from imbrex.lower.warpgroup.pipeline import Lanes, Pipeline, Stage, Tile
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.tap_tile import TapTile

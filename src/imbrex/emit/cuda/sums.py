@@ -13,7 +13,7 @@ from functools import reduce
 from imbrex.emit import c
 from imbrex.emit.cuda.member import boolean, static
 from imbrex.index.expr import Lin, lin, select, var
-from imbrex.lower.pipeline import Pipeline
+from imbrex.lower.warpgroup.pipeline import Pipeline
 
 __all__ = ["column_of_sum", "functions", "taken_steps"]
 

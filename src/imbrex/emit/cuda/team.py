@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple, assert_never
 
 from imbrex.emit.cuda.layout import registers, takes_turns
 from imbrex.emit.cuda.member import boolean
-from imbrex.lower.parts import PingPong, SplitColumns, SplitRows, SplitSteps, Streams, WarpPlanes
-from imbrex.lower.pipeline import Pipeline
+from imbrex.lower.warpgroup.parts import PingPong, SplitColumns, SplitRows, SplitSteps, Streams, WarpPlanes
+from imbrex.lower.warpgroup.pipeline import Pipeline
 from imbrex.view.mma.hopper import WARPGROUP
 
 __all__ = ["Policy", "constants", "policy"]

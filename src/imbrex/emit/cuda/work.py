@@ -13,8 +13,8 @@ from imbrex.emit import c
 from imbrex.emit.cuda.member import static, static_or_method
 from imbrex.emit.cuda.sums import taken_steps
 from imbrex.index.expr import Lin, lin, select, var
-from imbrex.lower.parts import ClusterK, Dealt, LineWork, OneTile, Planned, Tiles
-from imbrex.lower.pipeline import Pipeline
+from imbrex.lower.warpgroup.parts import ClusterK, Dealt, LineWork, OneTile, Planned, Tiles
+from imbrex.lower.warpgroup.pipeline import Pipeline
 from imbrex.view.work.cluster import unit_in_round
 from imbrex.view.work.segment import Quantity, SegmentWalk
 

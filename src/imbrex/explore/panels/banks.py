@@ -21,7 +21,7 @@ from imbrex.explore.stored_tile import ROWS, StoredTile, picture, stored_tiles, 
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, label
 from imbrex.lower.lds_traffic import moved, offsets
-from imbrex.lower.pipeline import Pipeline
+from imbrex.lower.warpgroup.pipeline import Pipeline
 from imbrex.view.stage.banks import cycles
 from imbrex.view.stage.shared_tile import ATOM_ROWS, CHUNK_BYTES, SharedTile
 

@@ -18,9 +18,9 @@ from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, label
 from imbrex.index.expr import Lin
 from imbrex.lower.lds_traffic import Moved, moved
-from imbrex.lower.pipeline import Lanes, Pipeline
-from imbrex.lower.pipeline_text import described
 from imbrex.lower.stmt import Kernel
+from imbrex.lower.warpgroup.pipeline import Lanes, Pipeline
+from imbrex.lower.warpgroup.text import described
 from imbrex.view.tensor import Box, Walk
 
 __all__ = ["loads"]

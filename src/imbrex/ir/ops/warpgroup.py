@@ -47,7 +47,7 @@ class WarpgroupGemmOp(MiopenOp):
 
     Operands have rank 2, or 3 with a leading batch; their overhang over whole tiles does not exist.  plan: as
     of `miopen.gridwise_gemm_ex`, of the pipeline "warpgroup"; the kind of its tuning is the family of the
-    product, see `lower.families`.
+    product, see `lower.warpgroup.families`.
 
     Which tiles a workgroup has: `view.work.cluster` numbers units, each the tiles of one cluster, in groups
     of the tuning's `group` blocks.  Cluster c computes units c, c + clusters, ..; with a schedule, the

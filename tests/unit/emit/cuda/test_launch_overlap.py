@@ -15,9 +15,9 @@ from imbrex.emit.bundle import Bundle, bundle
 from imbrex.emit.cuda.launch_overlap import early as overlapped
 from imbrex.emit.cuda.launch_overlap import launch_overlaps
 from imbrex.index.expr import lin
-from imbrex.lower.parts import Planned, Workspace
-from imbrex.lower.pipeline import Finish, Pipeline
 from imbrex.lower.stmt import Kernel, Program, Ref
+from imbrex.lower.warpgroup.parts import Planned, Workspace
+from imbrex.lower.warpgroup.pipeline import Finish, Pipeline
 from imbrex.pipeline import Lowered, Request, lower
 from imbrex.problem import parse_problem
 from imbrex.problem.epilogue import parse

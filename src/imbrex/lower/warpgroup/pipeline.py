@@ -7,8 +7,8 @@
                 sums: Sums      what a lane's registers hold
                 c: Drain        where sums go, and what becomes of them on the way
 
-A family of kernels is a choice of parts; `lower.families` has them all.  Whoever asks which part it is
-matches, down to `assert_never`.
+A family of kernels is a choice of parts; `families` has them all.  Whoever asks which part it is matches,
+down to `assert_never`.
 
 Everything in a part is derived from the operands' maps.  Indices are over `batch`, `tile` (number of the
 operand's tile along its rows or columns), `step` (of the loop over K), and for ordinary loads `k` and `d`,
@@ -24,7 +24,7 @@ from imbrex.chip import VECTOR_BYTES, GpuMachine
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Buffer, Ref, StoreMethod
-from imbrex.lower.parts import (
+from imbrex.lower.warpgroup.parts import (
     ClusterK,
     Multiply,
     Phases,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from imbrex.lower.parts import ClusterK, Dealt, LineWork, OneTile, Planned
-from imbrex.lower.pipeline import Drain, Lanes, Pipeline, Stage
+from imbrex.lower.warpgroup.parts import ClusterK, Dealt, LineWork, OneTile, Planned
+from imbrex.lower.warpgroup.pipeline import Drain, Lanes, Pipeline, Stage
 from imbrex.view.tensor import Box, Walk
 
 __all__ = ["described"]

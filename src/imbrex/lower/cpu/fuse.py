@@ -28,9 +28,9 @@ from imbrex.index.atom import Div, Mod, Select, Var
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.query import pointer_step
 from imbrex.index.rule import COUNT
+from imbrex.lower.cpu.packed import CopiedRuns, OperandA, ShortRuns
+from imbrex.lower.cpu.runs import common_run, extents, neighbours, short_runs
 from imbrex.lower.finish import OLD
-from imbrex.lower.packed import CopiedRuns, OperandA, ShortRuns
-from imbrex.lower.runs import common_run, extents, neighbours, short_runs
 from imbrex.lower.stmt import (
     AxisOffsets,
     For,

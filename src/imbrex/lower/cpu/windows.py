@@ -16,9 +16,9 @@ from imbrex.ir.chain import finish_of
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.windows import ThreadwiseWindowsOp
 from imbrex.lower.buffer import Buffer, Ref
+from imbrex.lower.cpu.packed import Finishing, Grid, Sliding, Window, Windows
 from imbrex.lower.finish import finishing
 from imbrex.lower.grid import is_of_grid
-from imbrex.lower.packed import Finishing, Grid, Sliding, Window, Windows
 from imbrex.lower.reader import Reader, element_type, sizes
 
 __all__ = ["windows"]

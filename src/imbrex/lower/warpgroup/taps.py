@@ -13,8 +13,8 @@ from imbrex.index.map import Map
 from imbrex.ir.chain import named_map
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
-from imbrex.lower.pipeline import Stage
 from imbrex.lower.reader import Reader, element_type
+from imbrex.lower.warpgroup.pipeline import Stage
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.plane_stage import COLUMNS, PlaneStage, lines_abreast
 from imbrex.view.stage.tap_tile import PIXELS, TapTile, uneven

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from imbrex.index.expr import lin, var
-from imbrex.lower.fuse import Parts, in_place, product
-from imbrex.lower.packed import CopiedRuns, ShortRuns
+from imbrex.lower.cpu.fuse import Parts, in_place, product
+from imbrex.lower.cpu.packed import CopiedRuns, ShortRuns
 from imbrex.lower.stmt import (
     AxisOffsets,
     For,

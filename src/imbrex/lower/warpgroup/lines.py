@@ -12,8 +12,8 @@ from imbrex.index.expr import lin, var
 from imbrex.index.rule import Guard
 from imbrex.ir.chain import named_map
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
-from imbrex.lower.pipeline import Stage
 from imbrex.lower.reader import Reader, element_type
+from imbrex.lower.warpgroup.pipeline import Stage
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.line_filter import LineFilter, Part
 from imbrex.view.tensor import Box, Lines, Piece, Product, Refused, access, line_access

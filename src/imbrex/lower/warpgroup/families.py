@@ -24,10 +24,11 @@ from imbrex.index.expr import lin, var
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.buffer import Ref
-from imbrex.lower.drain import drain
 from imbrex.lower.grid import is_of_count
-from imbrex.lower.lines import by_lines
-from imbrex.lower.parts import (
+from imbrex.lower.reader import Reader, element_type, sizes
+from imbrex.lower.warpgroup.drain import drain
+from imbrex.lower.warpgroup.lines import by_lines
+from imbrex.lower.warpgroup.parts import (
     Blocks,
     ClusterK,
     Dealt,
@@ -53,11 +54,10 @@ from imbrex.lower.parts import (
     Work,
     Workspace,
 )
-from imbrex.lower.pipeline import Drain, Lanes, Pipeline, Stage
-from imbrex.lower.reader import Reader, element_type, sizes
-from imbrex.lower.run_time_tiles import RunTimeTiles
-from imbrex.lower.stage import raster, stage
-from imbrex.lower.taps import plane_filters, plane_pixels, plane_stage, taps
+from imbrex.lower.warpgroup.pipeline import Drain, Lanes, Pipeline, Stage
+from imbrex.lower.warpgroup.run_time_tiles import RunTimeTiles
+from imbrex.lower.warpgroup.stage import raster, stage
+from imbrex.lower.warpgroup.taps import plane_filters, plane_pixels, plane_stage, taps
 from imbrex.view.mma import Instruction
 
 __all__ = ["pipeline"]
@@ -66,6 +66,7 @@ __all__ = ["pipeline"]
 def pipeline(op: WarpgroupGemmOp, reader: Reader) -> Pipeline:
     """The statement of an operation, of the family that its tuning is of."""
     tuning = op.tuning_
+    assert reader.gpu.has_warpgroups, f"a product of warpgroups in a program for {reader.gpu.name}"
     match tuning:
         case WarpgroupTuning():
             return _product(op, tuning, reader)

@@ -19,8 +19,8 @@ from imbrex.ir.chain import named_map
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.buffer import Buffer
-from imbrex.lower.pipeline import Lanes, Stage
 from imbrex.lower.reader import Reader, element_type
+from imbrex.lower.warpgroup.pipeline import Lanes, Stage
 from imbrex.view.gemm import product
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.shared_layout import Residency

@@ -1,6 +1,6 @@
 """The parts of a pipelined product: who computes what (Work, Team), how (Multiply), and into what (Sums).
 
-Each is a closed sum of frozen values, see `lower.pipeline`.
+Each is a closed sum of frozen values, see `lower.warpgroup.pipeline`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from imbrex.index.expr import Lin, lin, select
 from imbrex.index.map import Map
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Ref
-from imbrex.lower.run_time_tiles import RunTimeTiles
+from imbrex.lower.warpgroup.run_time_tiles import RunTimeTiles
 from imbrex.view.conv.phase_box import PhaseBox
 from imbrex.view.mma import Instruction
 from imbrex.view.stage.halo_tile import HaloTile

@@ -11,7 +11,7 @@ import numpy as np
 from imbrex.config.cpu.plan import LEAST_RUN
 from imbrex.index.expr import Lin, lin
 from imbrex.index.rule import COUNT
-from imbrex.lower.packed import AxisOffsets, ShortRuns
+from imbrex.lower.cpu.packed import AxisOffsets, ShortRuns
 from imbrex.lower.stmt import For
 from imbrex.view.mma.vector import CpuUnit
 

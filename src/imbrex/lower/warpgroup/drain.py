@@ -16,9 +16,9 @@ from imbrex.ir.chain import finish_of, named_under
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.buffer import Ref
-from imbrex.lower.pipeline import Drain, Finish, Kept, piece_columns
 from imbrex.lower.reader import Reader, number
-from imbrex.lower.stage import grown_over, operand
+from imbrex.lower.warpgroup.pipeline import Drain, Finish, Kept, piece_columns
+from imbrex.lower.warpgroup.stage import grown_over, operand
 from imbrex.problem.epilogue import parted
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import Swizzle
