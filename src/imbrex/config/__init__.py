@@ -9,5 +9,6 @@ tuning, tiles, strips       values and texts: of a tuning, of a schedule of tile
 choose, tuned_product       the tuning of one product; its schedule by share_cost and tile_order
 configuration, configured   the value and its text; the one that the models choose for a request
 candidates, modelled        all legal ones, and what the models say of each
+launch_hints                what each launch is told beside its tuning: threads, waves
 fitting, proposal           does a given one serve; what of another problem's can be kept
 """

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 from imbrex.chip import CPU_ISAS, CpuMachine, GpuMachine
 from imbrex.config.algorithm.product import Products
-from imbrex.config.alone import alone
 from imbrex.config.buckets import of_most
 from imbrex.config.configuration import Configuration, TunedProduct
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.team import team
+from imbrex.config.launch_cycles import launch_cycles
 from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.xdlops.plan import XdlopsTuning
@@ -55,7 +55,7 @@ def launch_hints(request: Request, of: Configuration, grid_sizes: Sequence[int])
 
 def _of_cpu(request: Request, of: Configuration, grid_sizes: Sequence[int]) -> tuple[LaunchHints, ...]:
     level = CPU_ISAS[request.machine.name]
-    cycles = alone(of_most(request).problem, of, level)
+    cycles = launch_cycles(of_most(request).problem, of, level)
     teams = (team(one, size, size, level) for one, size in zip(cycles, grid_sizes, strict=True))
     return tuple(LaunchHints(most_threads=one.threads) for one in teams)
 

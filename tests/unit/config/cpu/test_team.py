@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from imbrex.chip import CPU_ISAS
-from imbrex.config.alone import alone
 from imbrex.config.configured import configured
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.cpu.team import team
+from imbrex.config.launch_cycles import launch_cycles
 from imbrex.dtype import F32
 from imbrex.pipeline import Request, lower
 from imbrex.problem import parse_problem
@@ -59,7 +59,7 @@ def test_every_launch_is_known_in_order() -> None:
     strided = "conv -n 1 -c 8 -H 9 -W 9 -k 8 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -F"
     for text in (f"{strided} 1", f"{strided} 2", f"{strided} 4", "gemm -t f32 -m 8 -n 8 -k 8"):
         asked = _request(text)
-        found = alone(asked.problem, configured(asked), replace(MACHINE, threads=4))
+        found = launch_cycles(asked.problem, configured(asked), replace(MACHINE, threads=4))
         assert len(found) == len(lower(asked).steps)
         assert all(cycles > 0 for cycles in found)
 

@@ -13,10 +13,10 @@ from imbrex.config.products import products
 from imbrex.config.window_strips import window_cycles
 from imbrex.problem import Problem
 
-__all__ = ["alone"]
+__all__ = ["launch_cycles"]
 
 
-def alone(problem: Problem, of: Configuration, machine: CpuMachine) -> tuple[float, ...]:
+def launch_cycles(problem: Problem, of: Configuration, machine: CpuMachine) -> tuple[float, ...]:
     """Cycles of each launch, in order; none where the model knows of no products and copies."""
     made, single = products(problem, of, machine), replace(machine, threads=1)
     if not isinstance(made, Products):
