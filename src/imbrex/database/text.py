@@ -106,11 +106,11 @@ class _Line:
     def fields(self) -> list[str]:
         return self.text.split("\t")
 
-    def error(self, message: str, place: int, hint: str | None = None) -> Diagnostic:
+    def error(self, message: str, number: int, hint: str | None = None) -> Diagnostic:
         """An error with carets under a field."""
         fields = self.fields
-        place = min(place, len(fields) - 1)
-        start, length = sum(len(field) + 1 for field in fields[:place]), max(1, len(fields[place]))
+        number = min(number, len(fields) - 1)
+        start, length = sum(len(field) + 1 for field in fields[:number]), max(1, len(fields[number]))
         return Diagnostic(message, self.file, self.number, start + 1, self.text, length, hint)
 
 
@@ -195,17 +195,17 @@ _MADE: Final[dict[str, Callable[[tuple[Any, ...]], Record]]] = {
 }
 
 
-def _value(line: _Line, place: int, name: str, field: str) -> Any:
-    return _parsed(line, place, _READ.get(name, _unescaped), field)
+def _value(line: _Line, number: int, name: str, field: str) -> Any:
+    return _parsed(line, number, _READ.get(name, _unescaped), field)
 
 
-def _parsed(line: _Line, place: int, read: Callable[[str], Any], field: str) -> Any:
+def _parsed(line: _Line, number: int, read: Callable[[str], Any], field: str) -> Any:
     try:
         return read(field)
     except (ValueError, KeyError) as error:
         why = f": {error}" if read in (facts_of, parameters_of) else ""
-        column = FIELDS[line.fields[0]][place - 1]
-        raise line.error(f"'{field}' is no value of {column}{why}", place) from None
+        column = FIELDS[line.fields[0]][number - 1]
+        raise line.error(f"'{field}' is no value of {column}{why}", number) from None
 
 
 def _unescaped(field: str) -> str:
