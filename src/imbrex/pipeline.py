@@ -151,7 +151,7 @@ def _printed(made: Program, request: Request, configuration: Configuration) -> L
         tuple(strides) if any(o.strides for o in operands) else (),
         configuration.has_flags,
         _flushes_halves(request.machine),
-        _open_places(request.problem),
+        _open_sizes(request.problem),
     )
     overlapped = early(made, _permitted(made, configuration))
     files = bundle(made, facts, request.target, overlapped)
@@ -160,7 +160,7 @@ def _printed(made: Program, request: Request, configuration: Configuration) -> L
     return Lowered(files, configuration, steps, made.workspace, costs, made.zeroed)
 
 
-def _open_places(problem: Problem) -> tuple[tuple[int, ...], int, int] | None:
+def _open_sizes(problem: Problem) -> tuple[tuple[int, ...], int, int] | None:
     """Where the run-time size stands among the numbers of all shapes, and its range."""
     if (size := problem.run_time) is None:
         return None
@@ -199,21 +199,21 @@ def _lds_costs(made: Program, target: str) -> dict[str, LdsCost]:
 
 
 def steps_of(made: Program, target: str, overlapped: frozenset[str] = frozenset()) -> tuple[Step, ...]:
-    """What a host does to run the program on a device, its arrays by their places.
+    """What a host does to run the program on a device, its arrays by their positions.
 
     overlapped: launches that may begin before the one ahead has ended.
     """
-    places = {buffer.name: position for position, buffer in enumerate(made.arguments)}
+    positions = {buffer.name: position for position, buffer in enumerate(made.arguments)}
     return tuple(
-        Zero(places[step.buffer.name])
+        Zero(positions[step.buffer.name])
         if isinstance(step, ZeroFill)
-        else replace(_launch(step, places, target, made.count), is_early=step.name in overlapped)
+        else replace(_launch(step, positions, target, made.count), is_early=step.name in overlapped)
         for step in made.launches
     )
 
 
-def _launch(kernel: Kernel, places: Mapping[str, int], target: str, count: Param | None) -> Launch:
-    arguments = tuple(places[buffer.name] for buffer in kernel.arguments)
+def _launch(kernel: Kernel, positions: Mapping[str, int], target: str, count: Param | None) -> Launch:
+    arguments = tuple(positions[buffer.name] for buffer in kernel.arguments)
     plain = Launch(kernel.name, kernel.grid_size, kernel.block_size, arguments)
     if target not in gpus("NVIDIA"):
         return plain

@@ -19,7 +19,22 @@ VAGUE = {
     "told": ("",),
     "asked": ("",),
     "room": ("",),
-    "place": ("ir/meaning/", "ir/passes/gridwise_schedule.py", "timing/", "cli/mma_answer.py"),
+    "place": (
+        "index/",
+        "ir/meaning/",
+        "ir/passes/gridwise_schedule.py",
+        "timing/",
+        "cli/mma_answer.py",
+        "config/halo/",
+        "config/warpgroup/",
+        "config/xdlops/",
+        "lower/warpgroup/",
+        "emit/cuda/",
+        "emit/emulate/",
+        "view/tensor/",
+        "verify/",
+    ),
+    "places": ("index/", "config/", "lower/warpgroup/", "emit/cuda/", "emit/emulate/", "view/tensor/"),
 }
 """A word, and the folders and files whose names do without it."""
 

@@ -1,4 +1,4 @@
-"""Skipped: what a command is given and does not serve, each with its place and reason.
+"""Skipped: what a command is given and does not serve, each with its location and reason.
 
 Law: without --keep-going the first of them ends the command; with it none does, and all are told at the end.
 """
@@ -26,9 +26,9 @@ class Skipped:
         default_factory=dict[tuple[str, str], tuple[str, int]]
     )
 
-    def add(self, text: str, reason: str, place: str = "", count: int = 1) -> None:
+    def add(self, text: str, reason: str, location: str = "", count: int = 1) -> None:
         """One more."""
-        first, before = self.found.get((text, reason), (place, 0))
+        first, before = self.found.get((text, reason), (location, 0))
         self.found[text, reason] = (first, before + count)
 
     def unread(self, line: str, reason: Diagnostic) -> None:
@@ -38,7 +38,7 @@ class Skipped:
         self.add(line, reason.message, reason.location)
 
     @contextmanager
-    def unless_served(self, text: str, place: str, count: int) -> Generator[None]:
+    def unless_served(self, text: str, location: str, count: int) -> Generator[None]:
         """The block serves a problem; where it refuses to, the problem is skipped."""
         try:
             yield
@@ -46,14 +46,14 @@ class Skipped:
             if not self.keeps_going:
                 raise
             message = reason.message if isinstance(reason, Diagnostic) else f"not enough memory: {reason}"
-            self.add(text, message, place, count)
+            self.add(text, message, location, count)
 
     @property
     def lines(self) -> list[str]:
         """Lines for people, one each: `conv3d -n 1 (log.txt:7:1), 3 times: unknown convolution`."""
         found: list[str] = []
-        for (text, reason), (place, count) in self.found.items():
-            where, often = f" ({place})" if place else "", f", {count} times" if count > 1 else ""
+        for (text, reason), (location, count) in self.found.items():
+            where, often = f" ({location})" if location else "", f", {count} times" if count > 1 else ""
             found.append(printable(f"{text}{where}{often}: {reason}".replace("\n", " ")))
         return found
 

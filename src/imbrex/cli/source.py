@@ -36,7 +36,7 @@ IR_WORDS = ("builtin.module", "module", "func.func", "miopen.", "linalg.", "//",
 class ProblemEntry:
     """A problem; the function that states it in IR, and the algorithm that it asks for there.
 
-    tool: the benchmark whose line it was.  count: how often it is asked for.  place: of the first time.
+    tool: the benchmark whose line it was.  count: how often it is asked for.  location: of the first time.
     """
 
     problem: Problem
@@ -45,11 +45,11 @@ class ProblemEntry:
     ignored: tuple[str, ...] = ()
     tool: str | None = None
     count: int = 1
-    place: str = ""
+    location: str = ""
 
     def unless_served(self, skipped: Skipped) -> AbstractContextManager[None]:
         """The block serves this problem."""
-        return skipped.unless_served(problem_text(self.problem), self.place, self.count)
+        return skipped.unless_served(problem_text(self.problem), self.location, self.count)
 
 
 def read_problems(
@@ -153,12 +153,12 @@ def _parsed(text: str, file: str | None, skipped: Skipped) -> list[ProblemEntry]
         from imbrex.ir.to_problem import problems_of
 
         stated = problems_of(text, file or "<text>")
-        return [ProblemEntry(s.problem, s.name, s.algorithm, place=file or "") for s in stated]
+        return [ProblemEntry(s.problem, s.name, s.algorithm, location=file or "") for s in stated]
     found: list[ProblemEntry] = []
     for parsed in parse_problems(text, file, skipped.unread if skipped.keeps_going else None):
-        place = "" if file is None else f"{file}:{parsed.line}"
+        location = "" if file is None else f"{file}:{parsed.line}"
         found += [
-            ProblemEntry(p, None, None, parsed.ignored, parsed.tool, parsed.count, place)
+            ProblemEntry(p, None, None, parsed.ignored, parsed.tool, parsed.count, location)
             for p in parsed.problems
         ]
     return found

@@ -65,15 +65,15 @@ def svg(graph: Graph) -> str:
     texts |= {f"e{i}": e.title for i, e in enumerate(graph.edges)}
     widths = {name: len(text) * CHARACTER + 16 for name, text in texts.items()}
     wide = max(sum(widths[n] + GAP for n in row) for row in rows)
-    places: dict[str, tuple[int, int]] = {}
+    centres: dict[str, tuple[int, int]] = {}
     for y, row in enumerate(rows):
         x = (wide - sum(widths[n] + GAP for n in row)) // 2 + GAP // 2
         for name in row:
-            places[name] = x + widths[name] // 2, y * ROW + ROW // 2
+            centres[name] = x + widths[name] // 2, y * ROW + ROW // 2
             x += widths[name] + GAP
-    lines = [_line(places[a], places[b]) for i, e in enumerate(graph.edges) for a, b in _ends(e, f"e{i}")]
+    lines = [_line(centres[a], centres[b]) for i, e in enumerate(graph.edges) for a, b in _ends(e, f"e{i}")]
     boxes = [
-        _box(places[n], widths[n], texts[n], n in graph.dangling, n not in _names(graph)) for n in places
+        _box(centres[n], widths[n], texts[n], n in graph.dangling, n not in _names(graph)) for n in centres
     ]
     size = f'width="{wide}" height="{len(rows) * ROW}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="monospace" font-size="12">'

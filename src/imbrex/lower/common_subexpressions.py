@@ -142,7 +142,7 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
             operands = {x: _ref(getattr(stmt, x), names) for x in "abc"}
             return replace(stmt, **operands, k=names.named(stmt.k), guards=_guards(stmt.guards, names))
         case AxisOffsets():
-            return _places(stmt, names)
+            return _axis_offsets(stmt, names)
         case Pack():
             guards = _guards(stmt.guards, names)
             return replace(stmt, dest=_ref(stmt.dest, names), panel=names.named(stmt.panel), guards=guards)
@@ -164,7 +164,7 @@ def _await(stmt: Await, names: Names) -> Await:
     return replace(stmt, flag=_ref(stmt.flag, names), count=count)
 
 
-def _places(stmt: AxisOffsets, names: Names) -> AxisOffsets:
+def _axis_offsets(stmt: AxisOffsets, names: Names) -> AxisOffsets:
     """The names that depend on the axis' own variable stay with the statement."""
     count = names.named(stmt.count)
     outer = set(names.known)

@@ -87,8 +87,8 @@ def offsets(kernel: Kernel, one: Moved, wave: int, workgroup: int = 0) -> Any:
     env: dict[str, Any] = dict(zip([*names, kernel.workitem], points, strict=True))
     env |= {kernel.workgroup: workgroup}  # any for LDS, which is the workgroup's own
     env |= dict.fromkeys(one.ref.offset.variables - env.keys(), 0)
-    places = np.broadcast_to(np.asarray(one.ref.offset.eval(env)), points.shape[1:]).reshape(-1, wave)
-    return places * one.ref.buffer.dtype.bytes
+    elements = np.broadcast_to(np.asarray(one.ref.offset.eval(env)), points.shape[1:]).reshape(-1, wave)
+    return elements * one.ref.buffer.dtype.bytes
 
 
 def _moves(
@@ -116,7 +116,7 @@ def _access(kernel: Kernel, one: Moved, machine: GpuMachine) -> Traffic:
     """Accesses wider than 16 bytes go 16 bytes at a time, or 8."""
     step = min(8 if one.bytes_per_lane > 16 and one.bytes_per_lane % 16 else 16, one.bytes_per_lane)
     how = machine.served(step, one.way)
-    places = offsets(kernel, one, machine.wave_size)
-    pieces = np.concatenate([places + start for start in range(0, one.bytes_per_lane, step)])
+    lanes = offsets(kernel, one, machine.wave_size)
+    pieces = np.concatenate([lanes + start for start in range(0, one.bytes_per_lane, step)])
     extra = int(cycles(pieces, step, how).sum())
     return Traffic(len(pieces), len(pieces) * len(how.lanes), extra)

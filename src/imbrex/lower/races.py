@@ -5,7 +5,7 @@ work items write one byte.  Reads are compared with writes by whole buffers, whi
 writes with writes exactly, byte by byte, since all work items write parts of one buffer.
 
 A loop with a barrier in it is gone through twice, so that its second round meets what the first left behind,
-or as often as it turns where the place of a write depends on its variable.  A direct move is a write like any
+or as often as it turns where what is written depends on its variable.  A direct move is a write like any
 other: the barrier waits for it too, but for the last ones where it says that they may be under way, which
 stay writes until a barrier that waits for them.
 """
@@ -145,12 +145,12 @@ class Interval:
             env[name] = np.arange(count).reshape(-1, *[1] * (len(used) + 1 - axis))
         size = stmt.dest.buffer.dtype.bytes
         first = np.asarray(stmt.dest.offset.eval(env) * size + self.parts[stmt.dest.buffer.name].start)
-        places, items = np.broadcast_arrays(first + np.arange(stmt.width * size), env[self.item])
-        before = self.writer[places]
-        self.writer[places] = items
-        twice = ((before >= 0) & (before != items)) | (self.writer[places] != items)
+        addresses, items = np.broadcast_arrays(first + np.arange(stmt.width * size), env[self.item])
+        before = self.writer[addresses]
+        self.writer[addresses] = items
+        twice = ((before >= 0) & (before != items)) | (self.writer[addresses] != items)
         assert not twice.any(), (
-            f"two work items write byte {places[twice][0]} of LDS with no barrier between: {stmt}"
+            f"two work items write byte {addresses[twice][0]} of LDS with no barrier between: {stmt}"
         )
 
 

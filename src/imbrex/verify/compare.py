@@ -46,8 +46,8 @@ class Mismatch:
     array: str = ""
 
     def __str__(self) -> str:
-        places = (f"{name}={index}" for name, index in self.coordinates)
-        where = " ".join((self.array, *places) if self.array else places)
+        named = (f"{name}={index}" for name, index in self.coordinates)
+        where = " ".join((self.array, *named) if self.array else named)
         got = "nothing written" if self.is_unwritten else f"got {self.got:.9g}"
         return f"{where}: {got}, want {self.want:.9g}, bound {self.bound:.3g}"
 

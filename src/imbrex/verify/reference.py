@@ -135,14 +135,14 @@ def _product(a: Float, b: Float) -> Float:
     if np.count_nonzero(a) * SPARSE > a.size or not np.isfinite(b).all():
         return a @ b
     found = np.zeros((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]))
-    for place in np.ndindex(found.shape[:-2]):
-        one, other = a[place], b[place]
+    for batch in np.ndindex(found.shape[:-2]):
+        one, other = a[batch], b[batch]
         _, first, kind = np.unique(
             np.packbits(one != 0, axis=1), axis=0, return_index=True, return_inverse=True
         )
         for number, row in enumerate(first):
             rows, met = np.flatnonzero(kind.reshape(-1) == number), np.flatnonzero(one[row])
-            found[place][rows] = one[np.ix_(rows, met)] @ other[met]
+            found[batch][rows] = one[np.ix_(rows, met)] @ other[met]
     return found
 
 

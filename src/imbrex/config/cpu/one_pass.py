@@ -290,12 +290,12 @@ def _windows(plan: CpuPlan, prices: Prices) -> float:
     gemm = plan.oriented
     row_blocks, column_blocks = plan.blocks
     pairs = (gemm.b, gemm.k), (gemm.c, gemm.m)
-    b, c = (_place(access, (gemm.g, first, gemm.n), prices) for access, first in pairs)
+    b, c = (_address_cost(access, (gemm.g, first, gemm.n), prices) for access, first in pairs)
     a = 0.0 if reads_a_in_place(plan) or plan.reads_columns else plan.block_rows * prices.placed
     return row_blocks * column_blocks * ((plan.block_columns + gemm.k) * b + a + plan.block_columns * c)
 
 
-def _place(access: Access, sizes: tuple[int, int, int], prices: Prices) -> float:
+def _address_cost(access: Access, sizes: tuple[int, int, int], prices: Prices) -> float:
     """The address of a row or lane: of a matrix, whose rows or columns are neighbours all along, it is no
     more than written.
     """

@@ -272,6 +272,6 @@ def _stretch(line: Line, strides: tuple[int, ...]) -> float:
     count = min(line.size, SAMPLE)
     env: dict[str, Any] = dict.fromkeys(line.offset.variables, 0)
     env[line.var] = np.arange(count)
-    places: np.ndarray[Any, Any] = np.broadcast_to(line.offset.eval(env), (count,))
-    steps = places[1:] - places[:-1]
+    offsets: np.ndarray[Any, Any] = np.broadcast_to(line.offset.eval(env), (count,))
+    steps = offsets[1:] - offsets[:-1]
     return max(count / (count - int(np.count_nonzero(steps == s))) / s for s in strides)

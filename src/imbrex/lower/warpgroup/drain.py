@@ -41,11 +41,11 @@ def drain(op: WarpgroupGemmOp, reader: Reader) -> Drain:
     dtype = buffer.dtype
     rows, columns = grid.m_blocks * grid.m_per_block, grid.n_blocks * grid.n_per_block * op.phase_count
     grown = grown_over(map, {"gemmM": rows, "gemmN": columns})
-    places = {"gemmG": var("batch", grid.g), "gemmM": var("row", rows), "gemmN": var("column", columns)}
-    point = grown.at([places[dim.name] for dim in grown.upper])
+    indices = {"gemmG": var("batch", grid.g), "gemmM": var("row", rows), "gemmN": var("column", columns)}
+    point = grown.at([indices[dim.name] for dim in grown.upper])
     offset = address(point.coords, [dim.size for dim in map.lower])
     sizes = {"gemmM": rows, "gemmN": columns}
-    finish = _finish(op.c, sizes, places, reader)
+    finish = _finish(op.c, sizes, indices, reader)
     factors, method = (number(op.alpha, 1.0), number(op.beta, 0.0)), number(op.store_method, "set")
     lies = access_of(map, dtype)
     rows_run, columns_run = (run * (step == 1) for run, step in zip(lies.run, lies.step, strict=True))
@@ -75,7 +75,7 @@ def _other_results(value: SSAValue) -> list[tuple[SSAValue, Map]]:
     return [(base, named_under(map, NAMES)) for base, map in stored if map is not None]
 
 
-def _finish(value: SSAValue, sizes: dict[str, int], places: dict[str, Lin], reader: Reader) -> Finish | None:
+def _finish(value: SSAValue, sizes: dict[str, int], indices: dict[str, Lin], reader: Reader) -> Finish | None:
     """The epilogue through which C is stored, its arrays where the element of C is."""
     found = finish_of(value)
     if found is None:
@@ -83,7 +83,7 @@ def _finish(value: SSAValue, sizes: dict[str, int], places: dict[str, Lin], read
 
     def placed(base: SSAValue, map: Map) -> Ref:
         grown = grown_over(map, sizes)
-        return reader.element(base, grown, [places[dim.name] for dim in grown.upper])
+        return reader.element(base, grown, [indices[dim.name] for dim in grown.upper])
 
     arrays: list[tuple[str, Ref]] = []
     for name, (base, map) in zip(found.epilogue.arrays, found.arrays, strict=True):

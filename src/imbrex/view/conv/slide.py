@@ -4,7 +4,7 @@
     backward data    reads the output, writes the image:   stride * read = written + before - dilation * tap
 
 A strip is `strip` neighbours that are written; in backward data it holds whole strides, so that all strips
-meet their taps at the same places.  What a strip reads is its window: places relative to where a strip's own
+meet their taps at the same positions.  What a strip reads is its window: positions relative to where its own
 read positions begin.  Places that lie outside for every strip are no part of it.
 """
 
@@ -30,7 +30,7 @@ class Run(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Neighbours of a window that one access may bring, from its own first place on."""
+    """Neighbours of a window that one access may bring, from its own first position on."""
 
     first: int
     width: int
@@ -70,7 +70,7 @@ class Slide:
         return 1, -self.dilation
 
     def met(self, tap: int) -> tuple[tuple[int, int], ...]:
-        """(place that is read, place that is written) of a strip, where some strip has both."""
+        """(position that is read, position that is written) of a strip, where some strip has both."""
         found: list[tuple[int, int]] = []
         for written in range(self.strip):
             there, rest = written * self.stride + tap * self.dilation - self.before, 0
@@ -80,8 +80,8 @@ class Slide:
                 found.append((there, written))
         return tuple(found)
 
-    def _exists(self, place: int) -> bool:
-        return any(0 <= strip * self.step + place < self.read for strip in range(self.strips))
+    def _exists(self, position: int) -> bool:
+        return any(0 <= strip * self.step + position < self.read for strip in range(self.strips))
 
     @cached_property
     def reads(self) -> tuple[int, ...]:
@@ -90,10 +90,10 @@ class Slide:
         return tuple(sorted(found)) or (0,)
 
     def pieces(self, vector: int) -> tuple[Piece, ...]:
-        """The window as aligned pieces: of each `vector` places the fewest that hold all that are read."""
+        """The window as aligned pieces: of each `vector` positions the fewest that hold all that are read."""
         found: list[Piece] = []
-        for block, members in groupby(self.reads, lambda place: place // vector):
-            inside = [place - block * vector for place in members]
+        for block, members in groupby(self.reads, lambda position: position // vector):
+            inside = [position - block * vector for position in members]
             width = 1
             while inside[0] // width != inside[-1] // width:
                 width *= 2
@@ -122,6 +122,6 @@ class Slide:
 
 
 def _joined(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Single places as one piece, with those between them."""
+    """Single positions as one piece, with those between them."""
     first, last = pieces[0].first, pieces[-1].first
     return (Piece(first, last - first + 1),)

@@ -171,8 +171,8 @@ class DataTiled:
 
 def _parts(swizzle: Swizzle, dim: str, in_memory_order: bool = False) -> str:
     """What makes a dimension of the padded matrix, outermost first: tiles, then the parts of a tile."""
-    places = swizzle.permutation if in_memory_order else range(len(swizzle.parts))
-    return " ".join((f"{dim}_tile", *(swizzle.names[i] for i in places if swizzle.parts[i].dim == dim)))
+    order = swizzle.permutation if in_memory_order else range(len(swizzle.parts))
+    return " ".join((f"{dim}_tile", *(swizzle.names[i] for i in order if swizzle.parts[i].dim == dim)))
 
 
 def _inside_lanes(parts: Sequence[Part]) -> int:

@@ -92,8 +92,8 @@ class LineTile:
     def map(self) -> Map:
         parts = {"image": self.images, "group": self.groups, "place": self.rows * self.stored.row}
         cut = passing(self.stored.map.upper, (Unmerge(), "image group place", "k"), **parts)
-        places = {"beside": self.abreast, "pixel": self.line}
-        beside = passing(cut.upper, (Embed((self.width, 1)), "beside pixel", "place"), **places)
+        sizes = {"beside": self.abreast, "pixel": self.line}
+        beside = passing(cut.upper, (Embed((self.width, 1)), "beside pixel", "place"), **sizes)
         joined = passing(beside.upper, (Merge(), "all", "group beside"))
         kept = passing(joined.upper, (Slice(self.skipped, self.skipped + self.lines), "line", "all"))
         merged = replacing(kept.upper, (Merge(), "k", "image line pixel"), order=["k", "d"])

@@ -112,12 +112,12 @@ class TileKernel:
         dims = (*(("block",) if has_blocks else ()), *OPERAND_DIMS[operand])
         groups = tuple(self._group(operand, dim) for dim in dims)
         parts = [part for group in groups for part in group]
-        places = {token: position for position, token in enumerate(self.order)}
+        positions = {token: position for position, token in enumerate(self.order)}
 
         def memory(i: int) -> tuple[int, int, int]:
             part = parts[i]
             named = f"{part.kind}_{part.dim}"
-            return places.get(named, places.get(part.kind, 0)), -part.stride, i
+            return positions.get(named, positions.get(part.kind, 0)), -part.stride, i
 
         return Swizzle(groups, tuple(sorted(range(len(parts)), key=memory)))
 

@@ -104,8 +104,12 @@ class Swizzle:
     def map(self) -> Map:
         """Packed tile -> source tile."""
         entries = [
-            (PassThrough() if len(group) == 1 else Unmerge(), " ".join(self.names[i] for i in places), d.name)
-            for d, group, places in zip(self.dims, self.groups, self.reassociation, strict=True)
+            (
+                PassThrough() if len(group) == 1 else Unmerge(),
+                " ".join(self.names[i] for i in numbers),
+                d.name,
+            )
+            for d, group, numbers in zip(self.dims, self.groups, self.reassociation, strict=True)
         ]
         sizes = dict(zip(self.names, self.expanded_shape, strict=True))
         return Map((layer_over(self.dims, *entries, order=self.packed_names, **sizes),))

@@ -193,7 +193,7 @@ def _count(channels: Axis, product: Product) -> int:
 
 
 def _along(index: Lin, product: Product, k: Any = 0, d: Any = 0) -> Ints:
-    """How far an index moves from a tile's first place, in the first tile of the first batch."""
+    """How far an index moves from a tile's first row, in the first tile of the first batch."""
     values = {BATCH: 0, product.k_name: k, product.d_name: d}
     zero = {BATCH: 0, product.k_name: 0, product.d_name: 0}
     size = np.broadcast_shapes(np.shape(k), np.shape(d))
@@ -233,9 +233,9 @@ def looked_at(product: Product, count: int) -> list[tuple[int, int]]:
     """Batches and tiles to be checked where there are many: the first and last ones, and `count` others."""
     rng = np.random.default_rng(0)
     batches, tiles = product.batches, product.tiles
-    places = {(b, t) for b in (0, batches - 1) for t in (0, tiles - 1)}
-    places |= {(int(rng.integers(batches)), int(rng.integers(tiles))) for _ in range(count)}
-    return sorted(places)
+    sampled = {(b, t) for b in (0, batches - 1) for t in (0, tiles - 1)}
+    sampled |= {(int(rng.integers(batches)), int(rng.integers(tiles))) for _ in range(count)}
+    return sorted(sampled)
 
 
 def wanted(product: Product, batch: int, k: Ints, row: Ints) -> tuple[Ints, Bools]:

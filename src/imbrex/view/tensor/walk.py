@@ -42,8 +42,8 @@ def walked(space: Space, tiling: Tiling, runs: Sequence[Run]) -> Walk | Refused:
         taps = [shift(w.offset, run) for w in image.windows]
         if any(moved != lin(0) for _, moved in taps):
             return Refused(f"{run.inner} neighbours along {tiling.inner} are not at one tap of the window")
-        places = (image.channels.coordinate, *(w.start for w in image.windows), image.number.coordinate)
-        coords = tuple(shift(x, run)[0] for x in places)
+        coordinates = (image.channels.coordinate, *(w.start for w in image.windows), image.number.coordinate)
+        coords = tuple(shift(x, run)[0] for x in coordinates)
         pieces.append(Piece(run.byte_offset, coords, tuple(x for x, _ in taps), run.part_bytes))
     w, h = image.windows
     number = image.number
