@@ -56,7 +56,7 @@ def test_the_model_chooses_schedules_on_gpus_that_it_knows() -> None:
 def test_channels_are_counted_up_so_that_a_step_stays_at_one_tap(channels: int, steps: int) -> None:
     problem = Conv2d("forward", c=channels, k=64, dtype="f16", **SIZES, **LAYOUTS)
     *_, last = levels(Request(problem, HOPPER, "sm_90a", TUNING))
-    (kernel,) = program(last.module, frozenset({2})).kernels
+    (kernel,) = program(last.module, frozenset({2}), HOPPER).kernels
     assert kernel.pipeline is not None and isinstance(kernel.pipeline.a.access, Walk)
     assert kernel.pipeline.tiles.steps == steps
 
@@ -64,7 +64,7 @@ def test_channels_are_counted_up_so_that_a_step_stays_at_one_tap(channels: int, 
 def test_channels_that_tensor_maps_do_not_serve_stay_as_they_are() -> None:
     problem = Conv2d("forward", c=3, k=64, dtype="f16", **SIZES, **LAYOUTS)
     *_, last = levels(Request(problem, HOPPER, "sm_90a"))
-    (kernel,) = program(last.module, frozenset({2})).kernels
+    (kernel,) = program(last.module, frozenset({2}), HOPPER).kernels
     assert kernel.pipeline is not None
     assert kernel.pipeline.tiles.steps * kernel.pipeline.multiply.depth < 2 * 27 + 64
 
@@ -112,6 +112,6 @@ def test_groups_of_few_channels_are_computed_together(
 
 def test_an_epilogue_reaches_the_store_of_warpgroups() -> None:
     *_, last = levels(Request(Gemm(64, 64, 64, dtype="f16", epilogue="relu(x)"), HOPPER, "sm_90a", TUNING))
-    (kernel,) = program(last.module, frozenset({2})).kernels
+    (kernel,) = program(last.module, frozenset({2}), HOPPER).kernels
     assert kernel.pipeline is not None and kernel.pipeline.c.finish is not None
     assert kernel.pipeline.c.finish.expression == parse("relu(x)").expression

@@ -77,7 +77,7 @@ def test_a_log_is_read_past_what_cannot_be_read(tmp_path: Path) -> None:
     log.write_text(LOG)
     skipped = Skipped(True)
     found = problems_of([str(log)], None, {None}, skipped)
-    assert [(entry.count, entry.place) for entry in found] == [
+    assert [(entry.count, entry.location) for entry in found] == [
         (2, f"{log}:1"), (13, f"{log}:6"), (1, f"{log}:11"),
     ]  # fmt: skip
     deep, norm, none, other = skipped.lines
