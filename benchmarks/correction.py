@@ -5,7 +5,11 @@
 
 TIMES: tables of tests/unit/config/warpgroup/data, databases of `imbrex tune`, or texts of `imbrex db export`,
 as they are or by gzip.  `--left-out N` fits N times, a part of the problems left out at a time, and prints
-how much slower picks of those are than the fastest that was timed.  It needs scikit-learn.
+how much slower picks of those are than the fastest that was timed.  It needs PyTorch, and takes a minute on a
+GPU, some ten without.
+
+What is fitted are differences: of the errors of one problem's tunings the mean is taken off, in the loss
+itself, so that networks need not know what a problem as a whole takes.
 """
 
 from __future__ import annotations
@@ -15,10 +19,12 @@ import gzip
 import json
 import sys
 import tempfile
+from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from math import log
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -35,10 +41,18 @@ from imbrex.config.request import Request
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.tiles import parse as schedule_of
 from imbrex.config.tuning import parse
-from imbrex.config.warpgroup.correction import CORRECTED_S, NEARLY, Terms, is_corrected, terms
-from imbrex.config.warpgroup.cost import schedule_cycles
+from imbrex.config.warpgroup.correction import (
+    CORRECTED_S,
+    FARTHEST,
+    NEARLY,
+    Networks,
+    inputs,
+    is_corrected,
+)
+from imbrex.config.warpgroup.cost import Priced
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.rates import rates_of
+from imbrex.config.warpgroup.terms import Terms, terms
 from imbrex.database.record import Trial
 from imbrex.database.view import rows_in
 from imbrex.diagnostic import Diagnostic
@@ -47,8 +61,24 @@ from imbrex.problem import Conv2d, parse_problem
 NEAR_BEST = 6.0
 """The power of its time by which a tuning counts less than the fastest of its problem."""
 ALL_COUNT = 0.05
-"""What even the slowest counts, against the mean."""
-DIGITS = 4
+"""What even the slowest counts, where the fastest counts 1 more."""
+FITTED = 2.0
+"""Cycles over the fewest up to which tunings are fitted."""
+NETWORKS, UNITS = 6, 48
+"""Of each hidden layer."""
+EPOCHS, BATCH = 160, 96
+"""Passes over all problems, and problems of a step."""
+RATE, DECAY = 3e-3, 9e-2
+"""Of AdamW: its highest rate, by one cycle, and its decay of weights."""
+BAG = 0.7
+"""The share of a step's problems that each network sees."""
+ANCHOR = 0.05
+"""What the mean of what is said of a problem costs, against the differences."""
+LEAST_SCALE, LAST_SCALE = 1e-3, 0.02
+"""Of an input, and of the last layer's weights at first."""
+PER_CENT = 100
+DIGITS = 6
+"""Of a mean and a scale."""
 LARGE = log(1.1)
 """A regret worth telling of."""
 
@@ -63,25 +93,27 @@ class Series:
     times: np.ndarray[Any, Any]
 
     @cached_property
-    def terms(self) -> np.ndarray[Any, Any]:
-        return np.array([terms(*pair) for pair in self.plans], dtype=np.float64)
+    def rows(self) -> np.ndarray[Any, Any]:
+        """What networks know of each tuning."""
+        return inputs([terms(Priced(plan), schedule) for plan, schedule in self.plans])
 
     @cached_property
     def model(self) -> np.ndarray[Any, Any]:
         """Logarithms of the model's cycles."""
-        return np.log([schedule_cycles(*pair) for pair in self.plans])
+        return np.log([Priced(plan).cost(schedule).cycles for plan, schedule in self.plans])
 
     @cached_property
     def weights(self) -> np.ndarray[Any, Any]:
-        """1 in all."""
-        found = np.exp(-NEAR_BEST * (self.times - self.times.min()))
-        return np.asarray(found / found.sum())
+        """What each counts: the root of the number of the fast ones, in all."""
+        found = np.exp(-NEAR_BEST * (self.times - self.times.min())) + ALL_COUNT
+        return np.asarray(found * np.sqrt(np.sum(found > 2 * ALL_COUNT)) / found.sum())
 
-    @cached_property
-    def residuals(self) -> np.ndarray[Any, Any]:
-        """The logarithm of time over cycles, less its mean."""
-        found = self.times - self.model
-        return np.asarray(found - (self.weights * found).sum())
+    @property
+    def near(self) -> Series:
+        """What is fitted of it."""
+        kept = self.model <= self.model.min() + log(FITTED)
+        plans = tuple(pair for pair, is_kept in zip(self.plans, kept, strict=True) if is_kept)
+        return Series(self.source, self.problem, plans, self.times[kept])
 
     def regret(self, correction: np.ndarray[Any, Any]) -> float:
         """How much slower the pick is than the fastest, as a logarithm."""
@@ -93,7 +125,7 @@ class Series:
 
 def series_of(path: Path) -> Iterator[Series]:
     """All problems of a table or a database that are corrected and have two tunings and more."""
-    found = _of_table(path) if path.suffix == ".json" else _of_database(path)
+    found = _of_table(path) if ".json" in path.suffixes else _of_database(path)
     timed = defaultdict[tuple[str, int], dict[tuple[WarpgroupTuning, TileSchedule], float]](dict)
     for problem, run, tuning, schedule, us in found:
         if isinstance(tuning, WarpgroupTuning):
@@ -112,7 +144,8 @@ Time: TypeAlias = tuple[str, int, Any, TileSchedule, float]
 
 
 def _of_table(path: Path) -> Iterator[Time]:
-    for run, row in enumerate(json.loads(path.read_text(encoding="utf-8"))["series"]):
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    for run, row in enumerate(json.loads(data)["series"]):
         for tuning, schedule, us in row["measured"]:
             yield row["problem"], run, parse(f"v1:warpgroup:{tuning}"), schedule_of(schedule), us
 
@@ -144,31 +177,86 @@ def _context(text: str) -> Any:
     return found.context
 
 
-def fitted(series: Sequence[Series]) -> Any:
-    """Boosted trees."""
+def fitted(series: Iterable[Series], seed: int = 0) -> Networks:
+    """Networks of two hidden layers, fitted side by side to the same times."""
     try:
-        from sklearn.ensemble import GradientBoostingRegressor
+        torch = import_module("torch")
     except ImportError:
-        raise Diagnostic("this needs scikit-learn", hint="pip install scikit-learn") from None
-    model = GradientBoostingRegressor(
-        n_estimators=200, learning_rate=0.06, max_depth=6, max_leaf_nodes=16, min_samples_leaf=25,
-        subsample=0.6, max_features=0.5, random_state=0,
-    )  # fmt: skip
-    weights = np.concatenate([of.weights * np.sqrt(np.sum(of.weights > 0.01)) for of in series])
-    x, y = np.concatenate([of.terms for of in series]), np.concatenate([of.residuals for of in series])
-    return model.fit(x, y, sample_weight=weights + ALL_COUNT * weights.mean())
+        raise Diagnostic("this needs PyTorch", hint="pip install torch") from None
+    known = [of for of in (of.near for of in series) if len(of.times) > 1]
+    rows = np.concatenate([of.rows for of in known])
+    mean, scale = rows.mean(axis=0), np.maximum(rows.std(axis=0), LEAST_SCALE)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    drawn, random = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
+    batches = [of for _ in range(EPOCHS) for of in _batches(random.permutation(len(known)))]
+    hidden, last = _initial(torch, rows.shape[1], drawn, device)
+    biases = [of for _, of in hidden]
+    groups = [
+        {"params": [*(of for of, _ in hidden), last], "weight_decay": DECAY},
+        {"params": biases, "weight_decay": 0.0},
+    ]
+    descent = torch.optim.AdamW(groups, lr=RATE)
+    rate = torch.optim.lr_scheduler.OneCycleLR(descent, RATE, total_steps=len(batches) + 1, pct_start=0.1)
+    timed = [_timed(torch, of, mean, scale, device) for of in known]
+    for batch in batches:
+        loss = _loss(torch, [timed[index] for index in batch], hidden, last, drawn)
+        descent.zero_grad()
+        loss.backward()
+        descent.step()
+        rate.step()
+
+    def array(of: Any) -> np.ndarray[Any, Any]:
+        return np.asarray(of.detach().cpu().numpy())
+
+    return Networks(mean, scale, tuple((array(w), array(b)) for w, b in hidden), array(last))
 
 
-def nodes(model: Any) -> list[Any]:
-    """The trees as `correction` reads them; what all begin with ranks nothing."""
-    return [_node(one[0].tree_, 0, model.learning_rate) for one in model.estimators_]
+def _batches(order: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
+    return (order[first : first + BATCH] for first in range(0, len(order), BATCH))
 
 
-def _node(tree: Any, at: int, rate: float) -> Any:
-    if tree.children_left[at] < 0:
-        return round(rate * float(tree.value[at][0][0]), DIGITS + 1)
-    low, high = (_node(tree, below[at], rate) for below in (tree.children_left, tree.children_right))
-    return [int(tree.feature[at]), float(f"{tree.threshold[at]:.{DIGITS}g}"), low, high]
+def _initial(torch: Any, size: int, drawn: Any, device: str) -> tuple[list[tuple[Any, Any]], Any]:
+    """Weights and biases of the hidden layers, and weights of the last."""
+
+    def weights(*shape: int, scale: float) -> Any:
+        return (torch.randn(NETWORKS, *shape, generator=drawn) * scale).to(device).requires_grad_()
+
+    hidden = [
+        (
+            weights(each, UNITS, scale=each**-0.5),
+            torch.zeros(NETWORKS, 1, UNITS, device=device).requires_grad_(),
+        )
+        for each in (size, UNITS)
+    ]
+    return hidden, weights(UNITS, 1, scale=LAST_SCALE)
+
+
+def _timed(torch: Any, of: Series, mean: Any, scale: Any, device: str) -> tuple[Any, Any, Any]:
+    """Inputs of a problem's tunings, what is to be said of them, and what each counts."""
+    clipped = np.clip((of.rows - mean) / scale, -FARTHEST, FARTHEST)
+    found = (clipped, of.times - of.model, of.weights)
+    return tuple(torch.tensor(each, dtype=torch.float32, device=device) for each in found)  # pyright: ignore
+
+
+def _loss(torch: Any, timed: Sequence[tuple[Any, Any, Any]], hidden: Any, last: Any, drawn: Any) -> Any:
+    """Squares of errors, each problem's mean taken off, and of the mean of what is said of a problem."""
+    said, wanted, weights = (torch.cat(each) for each in zip(*timed, strict=True))
+    counts = torch.tensor([len(of) for _, of, _ in timed])
+    problem = torch.repeat_interleave(torch.arange(len(timed)), counts).to(said.device)
+    in_all = torch.zeros(len(timed), device=said.device).index_add(0, problem, weights)
+    for inner, biases in hidden:
+        said = torch.nn.functional.silu(said @ inner + biases)
+    said = (said @ last)[..., 0]
+
+    def mean_of(values: Any) -> Any:
+        zeros = torch.zeros(NETWORKS, len(timed), device=said.device)
+        return zeros.index_add(1, problem, values * weights) / in_all
+
+    error = wanted - said
+    error = error - mean_of(error)[:, problem]
+    bag = (torch.rand(NETWORKS, len(timed), generator=drawn) < BAG).float().to(said.device)
+    squares = (weights * bag[:, problem] * error**2).sum() + ANCHOR * (mean_of(said) ** 2 * in_all).sum()
+    return PER_CENT * squares / weights.sum()
 
 
 def left_out(series: Sequence[Series], folds: int) -> Iterator[tuple[str, int, float, float, int, int]]:
@@ -183,7 +271,7 @@ def left_out(series: Sequence[Series], folds: int) -> Iterator[tuple[str, int, f
         for of in series:
             if of.problem in out:
                 before[of.source].append(of.regret(np.zeros(len(of.times))))
-                after[of.source].append(of.regret(model.predict(of.terms)))
+                after[of.source].append(of.regret(model.predicted(of.rows)))
     for source in before:
         many = [sum(each > LARGE for each in found[source]) for found in (before, after)]
         yield (
@@ -210,22 +298,28 @@ def main() -> int:
             for source, count, before, after, *many in left_out(series, options.left_out):
                 print(f"{source}: {count} problems, {before:.2%} -> {after:.2%}, over a tenth {many}")
         if options.output:
-            written(options.output, options.times, series)
+            written(options.output, options.times, series, fitted(series))
     except Diagnostic as error:
         print(error, file=sys.stderr)
         return 1
     return 0
 
 
-def written(output: Path, times: Iterable[Path], series: Sequence[Series]) -> None:
-    """The trees with where they come from."""
-    head = {
+def written(output: Path, times: Iterable[Path], series: Sequence[Series], networks: Networks) -> None:
+    """The networks with where they come from."""
+    layers = [each for pair in networks.hidden for each in pair] + [networks.last]
+    read = {
         "source": f"{len(series)} problems of {', '.join(path.name for path in times)}",
         "terms": list(Terms._fields),
+        "mean": [float(f"{each:.{DIGITS}g}") for each in networks.mean],
+        "scale": [float(f"{each:.{DIGITS}g}") for each in networks.scale],
+        "layers": [
+            {"shape": each.shape, "float16": b64encode(each.astype("<f2").tobytes()).decode()}
+            for each in layers
+        ],
     }
-    trees = ",\n".join(json.dumps(tree, separators=(",", ":")) for tree in nodes(fitted(series)))
-    text = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items())
-    output.write_text(f'{{\n{text},\n"trees": [\n{trees}\n]}}\n', encoding="utf-8")
+    text = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in read.items())
+    output.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

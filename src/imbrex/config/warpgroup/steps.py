@@ -74,6 +74,12 @@ class Streams:
         clusters = active / self.plan.tuning.cluster if neighbours is None else neighbours
         return Steps(self, active, clusters, parts)
 
+    @property
+    def rows(self) -> tuple[Rows, Rows]:
+        """Rows of A's tile and of B's."""
+        (a, _), (b, _) = self._rows
+        return a, b
+
     @cached_property
     def _rows(self) -> tuple[tuple[Rows, int], ...]:
         """Rows of A's and of B's tile, each with the workgroups that load it together."""

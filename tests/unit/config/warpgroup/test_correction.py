@@ -1,5 +1,5 @@
-"""The correction of warpgroup tunings: what its trees are, what it leaves alone, and what it gains on times
-that are in the repository.
+"""The correction of warpgroup tunings: what its networks compute, what it leaves alone, and what it gains
+on times that are in the repository.
 
 `data/hopper_h200_duels.json` has two tunings of each of 109 problems of the benchmark's sets, the model's
 pick and an earlier correction's, timed in turn; no correction was fitted to them.  What it gains on problems
@@ -9,12 +9,11 @@ that were left out of a fit, `benchmarks/correction.py --left-out` says (docs/hi
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from math import exp, log
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pytest
 from tests.unit.config.warpgroup.test_measured import LOTS, product_of
 
@@ -25,12 +24,22 @@ from imbrex.config.tiles import parse as schedule
 from imbrex.config.tuning import parse
 from imbrex.config.warpgroup import correction
 from imbrex.config.warpgroup.choice import every, offers
-from imbrex.config.warpgroup.correction import NEARLY, Terms, corrected, log_correction, terms
+from imbrex.config.warpgroup.correction import NEARLY, Networks, corrected, inputs, log_correction
 from imbrex.config.warpgroup.cost import Priced, schedule_cycles
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.space import warpgroup_space
+from imbrex.config.warpgroup.terms import Terms, terms
+from imbrex.view.work.streamk import WORDS
 
 DUELS = LOTS.with_name("hopper_h200_duels.json")
+MODES = (
+    "data_parallel",
+    "split_k:132",
+    "stream_k:132",
+    "two_tile:132",
+    "two_tile_dp_first:132",
+    "cluster_k:2",
+)
 PLAIN = "gemm -t f16 -m 1304 -n 1624 -k 232 -transA 0 -transB 1"
 WINDOWS = (
     "convfp16 -n 8 -c 64 -H 28 -W 28 -k 64 -y 3 -x 3 -p 1 -q 1 -u 1 -v 1 -l 1 -j 1 -g 1 -F 1 "
@@ -43,35 +52,42 @@ def plans(text: str, count: int = 40) -> list[WarpgroupPlan]:
     return [tuning.plan(product) for tuning in list(warpgroup_space(product, WARPGROUPS))[:count]]
 
 
-def leaves(node: Any) -> Iterator[float]:
-    if isinstance(node, list):
-        term, _, low, high = node
-        assert 0 <= term < len(Terms._fields)
-        yield from leaves(low)
-        yield from leaves(high)
-    else:
-        yield node
+def test_a_row_of_inputs_has_the_terms_and_one_of_the_modes() -> None:
+    known = [terms(Priced(plan), schedule(mode)) for plan, mode in zip(plans(PLAIN), MODES, strict=False)]
+    rows = inputs(known)
+    assert rows.shape == (len(MODES), len(Terms._fields) - 1 + len(MODES))
+    for row, of, mode in zip(rows, known, MODES, strict=True):
+        assert [*row[: -len(MODES)]] == [float(v) for name, v in of._asdict().items() if name != "mode"]
+        assert [*row[-len(MODES) :]] == [float(mode.startswith(f"{word}:") or mode == word) for word in WORDS]
 
 
-def test_trees_are_of_the_terms_and_say_little_each() -> None:
-    read = json.loads(correction.FILE.read_text())
-    assert read["terms"] == list(Terms._fields) and len(read["trees"]) >= 50
-    assert all(max(map(abs, leaves(tree))) < log(1.25) for tree in read["trees"])
+def test_networks_are_what_they_are_said_to_be() -> None:
+    """Two networks of one hidden layer against sums by hand, the third row beyond what is told apart."""
+    hidden = (
+        np.array([[[1.0, 0.0], [0.0, 2.0]], [[0.5, 0.0], [0.0, -1.0]]], np.float32),
+        np.array([[[0.1, 0.2]], [[0.0, 0.3]]], np.float32),
+    )
+    last = np.array([[[1.0], [2.0]], [[3.0], [-1.0]]], np.float32)
+    networks = Networks(np.array([1.0, 2.0]), np.array([2.0, 0.5]), (hidden,), last)
+
+    def by_hand(x: float, y: float) -> float:
+        def unit(value: float) -> float:
+            return value / (1 + exp(-value))
+
+        first = unit(x + 0.1) + 2 * unit(2 * y + 0.2)
+        second = 3 * unit(0.5 * x) - unit(0.3 - y)
+        return (first + second) / 2
+
+    found = networks.predicted(np.array([[1.0, 2.0], [3.0, 1.5], [1e9, -1e9]]))
+    assert found == pytest.approx([by_hand(0, 0), by_hand(1, -1), by_hand(4, -4)], rel=1e-6)
 
 
-def test_a_leaf_is_found_by_the_terms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first tree asks for stages, then for columns; the second adds a constant."""
-    stages, columns = Terms._fields.index("stages"), Terms._fields.index("columns")
-    trees = [[stages, 4.5, -0.25, [columns, 7.0, 0.5, 0.75]], 0.125]
-    monkeypatch.setattr(correction, "_trees", lambda: trees)
-    correction._log_correction.cache_clear()  # pyright: ignore[reportPrivateUsage]
-    found = {
-        (p.tuning.stages <= 4, p.tuning.n_per_block <= 128): log_correction(p, DATA_PARALLEL)
-        for p in plans(PLAIN, 2000)
-    }
-    correction._log_correction.cache_clear()  # pyright: ignore[reportPrivateUsage]
-    few = {(True, True): -0.125, (True, False): -0.125}
-    assert found == few | {(False, True): 0.625, (False, False): 0.875}
+def test_networks_in_use_are_of_the_terms_and_say_little() -> None:
+    networks = correction._networks()  # pyright: ignore[reportPrivateUsage]
+    assert networks.mean.shape == networks.scale.shape == (len(Terms._fields) - 1 + len(WORDS),)
+    assert (networks.scale > 0).all() and len(networks.last) > 1
+    said = [log_correction(plan, DATA_PARALLEL) for plan in plans(PLAIN, 400)]
+    assert max(map(abs, said)) < log(1.6) and max(said) - min(said) > log(1.1)
 
 
 @pytest.mark.parametrize("text", [WINDOWS, PLAIN.replace("f16", "i8"), PLAIN.replace("f16", "f8e4m3fn")])
@@ -92,7 +108,7 @@ def test_a_calibration_changes_the_model_and_not_the_correction() -> None:
     slower = with_parameters(WARPGROUPS, [(p.name, p.high) for p in parameters(WARPGROUPS)])
     for plan in plans(PLAIN):
         other = replace(plan, machine=slower)
-        assert terms(other, DATA_PARALLEL) == terms(plan, DATA_PARALLEL)
+        assert terms(Priced(other), DATA_PARALLEL) == terms(Priced(plan), DATA_PARALLEL)
         assert log_correction(other, DATA_PARALLEL) == log_correction(plan, DATA_PARALLEL)
 
 
@@ -100,9 +116,11 @@ def test_only_what_is_nearly_the_best_by_the_model_is_corrected() -> None:
     pairs = [(Priced(plan), DATA_PARALLEL) for plan in plans(PLAIN, 400)]
     model = [priced.cost(schedule).cycles for priced, schedule in pairs]
     pairs_found = list(zip(model, corrected(pairs), strict=True))
-    far = [found == cycles for cycles, found in pairs_found if cycles > NEARLY * min(model)]
+    far = [found >= cycles for cycles, found in pairs_found if cycles > NEARLY * min(model)]
     near = [found != cycles for cycles, found in pairs_found if cycles <= NEARLY * min(model)]
     assert len(far) > 20 and all(far) and len(near) > 5 and all(near)
+    most = max(found for cycles, found in pairs_found if cycles <= NEARLY * min(model))
+    assert most < min(found for cycles, found in pairs_found if cycles > NEARLY * min(model))
 
 
 def test_a_choice_is_the_first_of_all_that_are_offered() -> None:
@@ -134,6 +152,6 @@ def losses(table: Path, is_corrected: bool) -> list[float]:
 
 @pytest.mark.parametrize(("table", "most"), [(LOTS, 0.5), (DUELS, 0.85)])
 def test_picks_lose_less(table: Path, most: float) -> None:
-    """It is fitted to the first, and not to the second."""
+    """It is fitted to the first, and not to the others."""
     before, after = (losses(table, is_corrected) for is_corrected in (False, True))
     assert len(before) > 100 and sum(after) < most * sum(before)
