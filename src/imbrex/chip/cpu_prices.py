@@ -37,10 +37,12 @@ class Prices:
     column: float = 1.5  # a vector of products that are summed along K, and its share of the final sum
     pointer: float = 8.0  # to find a run of neighbours along K
     broadcast: float = 0.12  # an element of A, beside the multiply-adds that hide most of it: tall tiles lose
+    shift: float = 0.3  # 128 added to an element of A that a unit takes as unsigned, beside the multiply-adds
     load: float = 0.06  # a vector of B
-    piece: float = 8.0  # a row's elements of one panel, cut from an A whose rows are k
+    piece: float = 8.0  # a row's elements of one panel, or a row's words, cut from an A whose rows are k
     sum: float = 2.0  # an accumulator that goes to memory
     read_in_place: float = 0.9  # a vector of B that straddles cache lines
+    crowded: float = 2.0  # times that, where the rows that a square is turned into share a set of L1
     store_in_place: float = 3.0
     placed: float = 12.0  # the address of a row or lane of a window in the one-pass form
     even: float = 1.0  # the same of a matrix, whose rows and lanes are evenly apart

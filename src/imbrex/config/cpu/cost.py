@@ -118,7 +118,8 @@ def tile_cycles(tuning: CpuTuning, machine: CpuMachine) -> float:
         return (slowest + prices.load * loads) / (unit.tiles.rows * unit.packed)
     latency = prices.fma_latency if unit == FMA else unit.latency
     slowest = max(rows * vectors / machine.fma_per_cycle, (rows + vectors) / 2, latency)
-    return (slowest + prices.broadcast * rows + prices.load * vectors) / unit.packed
+    broadcast = prices.broadcast + (prices.shift if unit.is_shifted else 0.0)
+    return (slowest + broadcast * rows + prices.load * vectors) / unit.packed
 
 
 def pack_price_a(access: Access, layout: PanelLayout, lanes: int, prices: Prices = PRICES) -> float:

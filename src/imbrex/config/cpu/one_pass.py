@@ -182,7 +182,7 @@ def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
     if (tiles := CPU_UNITS[t.unit].tiles) is not None:
         return passes * elements * _a_of_tiles(plan, machine, tiles)
     if t.a_layout == "k_major":
-        return passes * elements / t.m_per_thread * prices.piece
+        return passes * elements / t.m_per_thread / t.together * prices.piece
     return passes * elements / t.vector_lanes * _a_price(plan, prices)
 
 
@@ -272,7 +272,8 @@ def _result(plan: CpuPlan, prices: Prices) -> float:
     if gemm.c.step[1] == 1 and gemm.c.run[1] >= min(gemm.n, 4 * t.vector_lanes):
         return vectors * prices.store_in_place
     if gemm.c.step[0] == 1 and gemm.c.run[0] >= min(gemm.m, t.vector_lanes):
-        return vectors * prices.store_transpose
+        is_crowd = crowds(t.vector_lanes, gemm.m * plan.context.dtype.output.bytes)
+        return vectors * prices.store_transpose * (prices.crowded if is_crowd else 1.0)
     return vectors * prices.scatter
 
 

@@ -28,7 +28,8 @@ PANEL_ALIGN = 64  # a cache line, and the widest vector
 LEAST_RUN = (
     3  # neighbours along k that move as one: of fewer the way to the next is longer than what it brings
 )
-COLUMNS_TOGETHER = 8  # panels that are cut at a time from an A whose rows are k
+COLUMNS_TOGETHER, COLUMN_BYTES = 8, 192
+"""Panels at least, and bytes of a row at least, that are cut at a time from an A whose rows are k."""
 MOST_LINES = 1024  # rows of k that a panel takes a piece of where they lie: each may be a page of its own
 
 
@@ -201,7 +202,8 @@ class CpuPlan:
         if self.reads_columns:
             return 0
         if self.is_fused and t.a_layout == "k_major":
-            return self._packed(COLUMNS_TOGETHER * t.m_per_thread)
+            enough = -(-COLUMN_BYTES // (t.m_per_thread * self.context.dtype.bytes))
+            return self._packed(max(COLUMNS_TOGETHER, enough) * t.m_per_thread)
         return self._packed(t.m_per_thread if t.stationary == "a" else self.block_rows)
 
     @property

@@ -198,7 +198,7 @@ def _panels(stmt: Product) -> str:
 def _a_members(stmt: Product, kind: str, k: str) -> list[str]:
     match stmt.a:
         case InPlace(is_transposed=True, is_copied=True):
-            return [f"alignas(64) {kind} panels_a[{_columns_of(stmt)}::elements<{stmt.rows}>];"]
+            return [f"alignas(64) {kind} panels_a[{_columns_of(stmt)}::elements];"]
         case InPlace() | CopiedRuns() if _may_copy(stmt):
             tiles = f"imbrex::rows_of_tiles<{_unit(stmt)}, {stmt.k}>"
             return [f"alignas(64) {kind} rows_a[{tiles}::elements<{stmt.rows}>];"]
@@ -223,7 +223,7 @@ def _runs_of(a: ShortRuns) -> str:
 
 def _columns_of(stmt: Product) -> str:
     assert isinstance(stmt.a, InPlace)
-    return f"imbrex::a_columns<{_unit(stmt)}, {stmt.a.base.buffer.dtype.c_name}, {stmt.k}>"
+    return f"imbrex::a_columns<{_unit(stmt)}, {stmt.a.base.buffer.dtype.c_name}, {stmt.k}, {stmt.rows}>"
 
 
 def _may_copy(stmt: Product) -> bool:

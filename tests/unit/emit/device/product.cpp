@@ -42,7 +42,7 @@ template <class T, int G> struct memory {
   view<T, W, 0, M, most_n> c;
   view<T, W, 0, most_n, M> c_transposed;
   alignas(64) T panel_a[(M + MR) * round_up(K, W)];
-  alignas(64) T columns_a[a_columns<T, T, K>::template elements<MR>];
+  alignas(64) T columns_a[a_columns<T, T, K, MR>::elements];
   alignas(64) T panels_b[(most_n / L + 2) * K * L];
   alignas(64) T columns[W * round_up(K, W)];
   alignas(64) T tile[round_up(M, W) * L];
@@ -111,7 +111,7 @@ static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T bet
     a_columns_in_place<T> a{(const T *)pa, M};
     with_b(a);
   } else {
-    a_columns<T, S, K> a(pa, M, K, M, s.columns_a);
+    a_columns<T, S, K, MR> a(pa, M, K, M, s.columns_a);
     with_b(a);
   }
 }

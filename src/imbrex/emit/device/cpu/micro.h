@@ -212,6 +212,17 @@ static __attribute__((noinline)) void column_kernel(int64_t k_count, A source, c
       sink.put(m, c, sum_of<T>(acc[m][c] - shift[c]));
 }
 
+// `count` single columns, two at a time where there are registers for as many sums.
+template <class U, int MR, class A, class Sink>
+IMBREX_INLINE void each_column(int count, int64_t k_count, const A &source, const element_of_unit<U> *x, int64_t x_step,
+                               Sink sink) {
+  constexpr int most = 2 * MR + 3 <= vector_registers ? 2 : 1;
+  for (; count >= most; count -= most, x += most * x_step, sink.skip(most))
+    column_kernel<U, MR, most>(k_count, source, x, x_step, sink);
+  if constexpr (most > 1)
+    if (count > 0) column_kernel<U, MR, 1>(k_count, source, x, x_step, sink);
+}
+
 // What the sums begin at where A's elements are 128 too large: start[n] = -128 * the sum of B's column n.
 template <class U, int NV> static __attribute__((noinline)) void start_sums(int64_t k_count, b_panel<U, NV> b, int32_t *start) {
   vec<int32_t> acc[NV] = {};

@@ -89,9 +89,7 @@ private:
   static void last_columns(int row, const open &n, const A &source, const E *x, C &c, int64_t k_count) {
     const int64_t step = (k_count + k_width<U> - 1) / k_width<U> * k_width<U>;
     c.template visit<R, 1>(row, n.count - n.columns, first_lanes(n.columns), [&](auto sink) {
-      for (int i = 0; i < n.columns / 2; ++i, sink.skip(2))
-        column_kernel<U, R, 2>(k_count, source, x + 2 * i * step, step, sink);
-      if (n.columns % 2) column_kernel<U, R, 1>(k_count, source, x + (n.columns - 1) * step, step, sink);
+      each_column<U, R>(n.columns, k_count, source, x, step, sink);
     });
   }
 };

@@ -78,12 +78,15 @@ template <class U, class S, class View> struct a_packing {
 };
 
 // The same of so many rows that each is a page to look up, or of other elements than panels hold, `count` columns: packed a
-// few panels at a time, since a row is met once for all of them.  `buffer` has room for `elements<MR, K>`.
-template <class U, class S, int K> struct a_columns {
+// few panels at a time, since a row is met once for all of them, of narrow elements more: a row brings whole lines, and
+// they are gone until the next panels come.  `buffer` has room for `elements`.
+template <class U, class S, int K, int MR> struct a_columns {
   typedef sum_of_unit<U> T;
   typedef element_of_unit<U> E;
-  static constexpr int together = 8, ahead = 8, words = round_up(K, has_tiles<U> ? k_width<U> : unit<U>::together);
-  template <int MR> static constexpr int elements = together * (MR * words + width<T> * unit<U>::together);
+  static constexpr int ahead = 8, words = round_up(K, has_tiles<U> ? k_width<U> : unit<U>::together);
+  static constexpr int least = 8, least_bytes = 192, enough = (least_bytes - 1) / (MR * int(sizeof(S))) + 1;
+  static constexpr int together = enough < least ? least : enough, line = 64 / int(sizeof(S));
+  static constexpr int elements = together * (MR * words + width<T> * unit<U>::together);
   const S *p;
   int64_t step, k_count;
   int count;
@@ -111,7 +114,8 @@ private:
     if constexpr (has_tiles<U>) return turn<R>(row, panels);
     for (int64_t k = 0; k < k_count; k += unit<U>::together) {
       const S *from = p + k * step + row;
-      for (int i = 0; i < panels * R; i += width<T>) __builtin_prefetch(from + ahead * step + i);
+      for (int t = 0; t < unit<U>::together; ++t)
+        for (int i = 0; i < panels * R; i += line) __builtin_prefetch(from + (ahead * unit<U>::together + t) * step + i);
       for (int i = 0; i < panels; ++i, from += R) {
         E *to = buffer + i * slot<R> + k * R;
 #pragma GCC unroll 8

@@ -28,6 +28,12 @@ constexpr int vector_bytes = __ARM_FEATURE_SVE_BITS / 8;
 constexpr int vector_bytes = 16;
 #endif
 
+#if defined(IMBREX_AVX512) || defined(__aarch64__)
+constexpr int vector_registers = 32;
+#else
+constexpr int vector_registers = 16;
+#endif
+
 template <class T, int Bytes> struct vector_of {
   typedef T type __attribute__((vector_size(Bytes)));
   typedef T loose __attribute__((vector_size(Bytes), aligned(1), may_alias));
