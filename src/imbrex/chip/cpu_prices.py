@@ -34,13 +34,15 @@ class Prices:
     most_pieces: float = 5.5  # a vector of more is gathered
     coordinate: float = 20.0  # to find the address of one row or column of a panel
     fma_latency: float = 4.0
-    column: float = 1.5  # a vector of products that are summed along K, and its share of the final sum
+    column: float = 1.5  # a vector of products that are summed along K
+    lanes_summed: float = 4.0  # the sum of its lanes, on its way to C
     pointer: float = 8.0  # to find a run of neighbours along K
     broadcast: float = 0.12  # an element of A, beside the multiply-adds that hide most of it: tall tiles lose
     shift: float = 0.3  # 128 added to an element of A that a unit takes as unsigned, beside the multiply-adds
     load: float = 0.06  # a vector of B
-    piece: float = 8.0  # a row's elements of one panel, or a row's words, cut from an A whose rows are k
+    piece: float = 8.0  # a row's elements of one panel, cut from an A whose rows are k; of narrow ones less
     sum: float = 2.0  # an accumulator that goes to memory
+    row: float = 4.0  # a row of them, whose place in A is looked up
     read_in_place: float = 0.9  # a vector of B that straddles cache lines
     crowded: float = 2.0  # times that, where the rows that a square is turned into share a set of L1
     store_in_place: float = 3.0

@@ -50,7 +50,7 @@ def parts(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> Mapping[str
     """Cycles of one product by what they are spent on."""
     prices = machine.prices
     return {
-        "products": side_by_side(_products(plan, tile_cycles, prices), _feed(plan, machine)),
+        "products": side_by_side(_products(plan, tile_cycles, machine), _feed(plan, machine)),
         "A": _operand_a(plan, machine),
         "B": _operand_b(plan, machine),
         "C": _result(plan, prices) + _kept_sums(plan, machine),
@@ -148,16 +148,20 @@ def reads_a_in_place(plan: CpuPlan) -> bool:
     return is_matrix and not is_crowd and plan.element == dtype
 
 
-def _products(plan: CpuPlan, tile_cycles: float, prices: Prices) -> float:
-    gemm, t = plan.oriented, plan.tuning
+def _products(plan: CpuPlan, tile_cycles: float, machine: CpuMachine) -> float:
+    gemm, t, prices = plan.oriented, plan.tuning, machine.prices
     columns, tiles = _summed_columns(plan), CPU_UNITS[t.unit].tiles
     vectors = -(-(gemm.n - columns) // t.vector_lanes)
     step = 1 if tiles is None else tiles.rows
     per_row = tile_cycles / round_up(t.m_per_thread, step) / t.vectors
     whole = round_up(gemm.m, step) * vectors * gemm.k * per_row
-    tails = gemm.m * columns * gemm.k / t.vector_lanes / t.together * prices.column
+    is_paired = 2 * t.m_per_thread + 3 <= machine.vector_registers  # else each column reads its rows anew
+    each_sum = gemm.k / t.vector_lanes / t.together * prices.column + prices.lanes_summed
+    tails = gemm.m * columns * each_sum * (1 if is_paired else 2)
     calls = -(-gemm.m // t.m_per_thread) * -(-vectors // t.vectors)
-    each = prices.sum * t.vectors + (tiles.lone if tiles is not None and t.vectors == 1 else 0.0)
+    beside = tiles.lone if tiles is not None and t.vectors == 1 else 0.0
+    beside += prices.row if tiles is None and t.a_layout == "k_blocked" else 0.0
+    each = prices.sum * t.vectors + beside
     return whole + tails + plan.k_iterations * calls * (prices.call + each * t.m_per_thread)
 
 
@@ -182,7 +186,7 @@ def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
     if (tiles := CPU_UNITS[t.unit].tiles) is not None:
         return passes * elements * _a_of_tiles(plan, machine, tiles)
     if t.a_layout == "k_major":
-        return passes * elements / t.m_per_thread / t.together * prices.piece
+        return passes * elements / t.m_per_thread / t.together**0.5 * prices.piece
     return passes * elements / t.vector_lanes * _a_price(plan, prices)
 
 

@@ -103,6 +103,9 @@ static __attribute__((noinline)) void pair_kernel(int64_t k_count, const A &sour
     }
 }
 
+// Words of k below which sums are on their way before what is fetched ahead for them would be there.
+constexpr int least_words_fetched = 32;
+
 // How many elements of the last word of a cursor's chunk count, where the others are no zeros and B's zeros would not make
 // them zeros; else 0.
 template <class A> constexpr int cut_word = 0;
@@ -116,13 +119,16 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, const A &sou
   constexpr int chunk = decltype(a)::chunk, together = unit<U>::together;
   vec<T> acc[MR][NV];
   typename unit<U>::words row[NV];
+  if (k_count > least_words_fetched * together) {
+#pragma GCC unroll 32
+    for (int m = 0; m < MR; ++m)
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) __builtin_prefetch(sink.at(m, v), 1);
+  }
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m)
 #pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) {
-      __builtin_prefetch(sink.at(m, v), 1);
-      acc[m][v] = start<T>(panel, v);
-    }
+    for (int v = 0; v < NV; ++v) acc[m][v] = start<T>(panel, v);
   constexpr int cut = cut_word<decltype(a)>, whole = chunk - (cut > 0);
   int64_t k = k_count / together;
   for (; k >= chunk; k -= chunk, a.advance(chunk)) {
