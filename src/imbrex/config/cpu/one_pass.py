@@ -150,7 +150,8 @@ def reads_a_in_place(plan: CpuPlan) -> bool:
 
 def _products(plan: CpuPlan, tile_cycles: float, machine: CpuMachine) -> float:
     gemm, t, prices = plan.oriented, plan.tuning, machine.prices
-    columns, tiles = _summed_columns(plan), CPU_UNITS[t.unit].tiles
+    columns, unit = _summed_columns(plan), CPU_UNITS[t.unit]
+    tiles = unit.tiles
     vectors = -(-(gemm.n - columns) // t.vector_lanes)
     step = 1 if tiles is None else tiles.rows
     per_row = tile_cycles / round_up(t.m_per_thread, step) / t.vectors
@@ -160,7 +161,7 @@ def _products(plan: CpuPlan, tile_cycles: float, machine: CpuMachine) -> float:
     tails = gemm.m * columns * each_sum * (1 if is_paired else 2)
     calls = -(-gemm.m // t.m_per_thread) * -(-vectors // t.vectors)
     beside = tiles.lone if tiles is not None and t.vectors == 1 else 0.0
-    beside += prices.row if tiles is None and t.a_layout == "k_blocked" else 0.0
+    beside += prices.row if tiles is None and unit.rows == 1 and t.a_layout == "k_blocked" else 0.0
     each = prices.sum * t.vectors + beside
     return whole + tails + plan.k_iterations * calls * (prices.call + each * t.m_per_thread)
 
