@@ -18,7 +18,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "imbrex"
 
 ORDER = (
-    "version", "diagnostic", "numeral", "limit", "symbol", "dtype", "chip", "timing", "index", "problem",
+    "version", "diagnostic", "numeral", "argument", "limit", "symbol", "dtype", "chip", "timing", "index",
+    "problem",
     "view", "config", "ir", "lower", "emit", "build", "cdna", "run", "database", "verify", "pipeline",
     "explore", "kernel", "library", "function", "bench", "kit", "tuner", "torch", "jax", "capture", "cli",
     "__main__", "__init__",
@@ -27,7 +28,7 @@ ORDER = (
 # What these may import of the package, where that is less than all that stands before them.
 NARROWER = {
     "index": set[str](),
-    "problem": {"diagnostic", "numeral", "limit", "dtype"},
+    "problem": {"diagnostic", "numeral", "argument", "limit", "dtype"},
     "chip": {"diagnostic", "numeral", "dtype"},
     "timing": {"chip"},
     "view": {"diagnostic", "numeral", "dtype", "chip", "index"},

@@ -274,7 +274,7 @@ def bad(name: str) -> Callable[[], object]:
         ("another shape", ValueError, r"'b' should have shape \(9, 7\), got \(7, 9\)"),
         ("gaps", ValueError, "'a' should be contiguous"),
         ("the same memory", ValueError, "the output 'c' shares memory with 'b'"),
-        ("no threads", ValueError, "'threads' should be positive"),
+        ("no threads", ValueError, "'threads' should be an integer from 1"),
     ],
 )
 def test_what_a_call_refuses(what: str, error: type[Exception], message: str) -> None:
@@ -283,7 +283,7 @@ def test_what_a_call_refuses(what: str, error: type[Exception], message: str) ->
 
 
 def test_an_algorithm_is_a_name() -> None:
-    with pytest.raises(TypeError, match="'algorithm' should be a name, got int"):
+    with pytest.raises(TypeError, match="'algorithm' should be a name, got 3"):
         compile("gemm -m 4 -n 4 -k 4", algorithm=3)  # type: ignore[arg-type]
 
 
@@ -312,8 +312,8 @@ def test_what_cannot_be_compiled(arguments: dict[str, object], message: str) -> 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((None,), "'problem' should be a problem or the text of one, got NoneType"),
-        ((GEMM, None), "'target' should be a name, got NoneType"),
+        ((None,), "'problem' should be a problem or the text of one, got None"),
+        ((GEMM, None), "'target' should be a name, got None"),
         ((GEMM, "cpu", 3), "'tuning' should be a tuning or the text of one, got int"),
     ],
 )

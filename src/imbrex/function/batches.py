@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, Literal, TypeAlias, get_args
 
+from imbrex.argument import word
 from imbrex.diagnostic import Diagnostic
 from imbrex.function.call_target import CallTarget
 from imbrex.kernel import Kernel, Target, compile
@@ -45,9 +46,8 @@ _warned: Final[set[str]] = set()
 
 
 def expect_batches(value: object) -> None:
-    """ValueError for what is no word of `Batches`."""
-    if value not in get_args(Batches):
-        raise ValueError(f"'batches' should be 'each' or 'any', got {value!r}")
+    """TypeError and ValueError for what is no word of `Batches`."""
+    word("batches", value, get_args(Batches))
 
 
 def open_problem(problem: Problem) -> Problem | None:

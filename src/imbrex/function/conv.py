@@ -7,12 +7,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
+from imbrex.argument import text
 from imbrex.database.news import News, news
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, as_output, computed, laid, shared_element
-from imbrex.function.batches import Batches, kernel_of
-from imbrex.function.call_target import CallTarget, call_target
+from imbrex.function.batches import Batches, expect_batches, kernel_of
+from imbrex.function.call_target import CallTarget, call_target, expect_named
 from imbrex.function.finish import each_out, epilogue_of, first_out, further, laid_further, results_of
 from imbrex.function.layout import Names, following
 from imbrex.function.memory import Memory
@@ -168,6 +169,14 @@ class _ConvOptions(NamedTuple):
     further: tuple[str, ...] = ()
     batches: Batches = "each"
 
+    def check(self) -> None:
+        """TypeError and ValueError for words that say nothing."""
+        for name, value in zip(("layout", "filter_layout", "output_layout"), self.layouts, strict=True):
+            if value is not None or name == "layout":
+                text(name, value, "a text such as 'NCHW'")
+        expect_named(self.target)
+        expect_batches(self.batches)
+
     @property
     def window(self) -> Window:
         return window(self.stride, self.padding, self.dilation, self.groups)
@@ -200,6 +209,7 @@ def _result(
     given_out = (*values, *each_out(out))
     if stream is None and (found := planned(options, given_out, threads)) is not None:
         return found
+    options.check()
     names = _layouts(*options.layouts)
     for word, (_, value) in given.items():
         expect_numbers(value, word)

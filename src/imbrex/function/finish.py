@@ -13,6 +13,7 @@ from typing import Any, assert_never, cast
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.dtype import DType, dtype
 from imbrex.function.array import KERNELS, Laid, as_output, expect_apart, laid
+from imbrex.numeral import shown
 from imbrex.problem import epilogue as language
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.epilogue_array import ARRAYS, Along, Array
@@ -24,14 +25,16 @@ _NONE: Mapping[Array, Any] = {}
 
 def further(bias: Any, residual: Any, scales: Mapping[str, Any] | None) -> Mapping[Array, Any]:
     """Operands that are given, by name, in the order in which kernels take them."""
-    if bias is None and residual is None and not scales:
+    if bias is None and residual is None and scales is None:
         return _NONE
+    if not isinstance(scales, Mapping | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"'scales' should be a dict of arrays by their names, got {shown(scales)}")
     names = [name for name, array in ARRAYS.items() if array.is_scale]
     if unknown := [name for name in scales or () if name not in names]:
         hint = did_you_mean(str(unknown[0]), names) or f"known: {', '.join(names)}"
         raise TypeError(f"there is no scale '{unknown[0]}'; {hint}")
     given = {"bias": bias, "residual": residual, **(scales or {})}
-    return {name: given[name] for name in ARRAYS if given.get(name) is not None}
+    return {name: given[name] for name in ARRAYS if given.get(name) is not None} or _NONE
 
 
 def epilogue_of(expression: object, given: tuple[str, ...], element: DType) -> Epilogue | None:

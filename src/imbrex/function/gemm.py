@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from imbrex.argument import number, text, truth
 from imbrex.database.news import News, news
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid
-from imbrex.function.batches import Batches, kernel_of
+from imbrex.function.batches import Batches, expect_batches, kernel_of
 from imbrex.function.block_scales import element_of, laid_blocks, scales_of
-from imbrex.function.call_target import CallTarget, call_target
+from imbrex.function.call_target import CallTarget, call_target, expect_named
 from imbrex.function.finish import each_out, epilogue_of, first_out, further, laid_further, results_of, stored
 from imbrex.function.matrix import Apart, Matrices, matrices, result
 from imbrex.function.memory import Memory
@@ -79,10 +80,9 @@ def gemm(
     TypeError for what an array is (dtype, kind), ValueError for its shape, layout or an unknown word, and a
     Diagnostic where the target has no such kernel. The first call for new shapes compiles.
     """
-    second = beta if c is not None else 0.0
     more, blocks = further(bias, residual, scales), scales_of(block_scales)
     flags, names = (transpose_a, transpose_b), (*more, len(blocks))
-    options = ("gemm", alpha, second, flags, target, emulate, algorithm, epilogue, names, compute, batches)
+    options = ("gemm", alpha, beta, flags, target, emulate, algorithm, epilogue, names, compute, batches)
     if c is None and stream is None:
         if (found := planned(options, (a, b, *blocks, *more.values(), *each_out(out)), threads)) is not None:
             return found
@@ -90,7 +90,7 @@ def gemm(
 
 
 class _GemmOptions(NamedTuple):
-    """What a caller says beside arrays.  beta: 0 where there is no second term.  transposes: of a and b.
+    """What a caller says beside arrays.  transposes: of a and b.
     further: the epilogue's arrays that there are, and how many there are of scales of blocks.
     """
 
@@ -111,6 +111,16 @@ class _GemmOptions(NamedTuple):
         """Algorithm and batches."""
         return self.algorithm, self.batches
 
+    def checked(self) -> tuple[float, float]:
+        """alpha and beta; TypeError and ValueError for words that say nothing."""
+        for name, value in zip(("transpose_a", "transpose_b"), self.transposes, strict=True):
+            truth(name, value)
+        expect_named(self.target)
+        if self.algorithm is not None:
+            text("algorithm", self.algorithm, "a name")
+        expect_batches(self.batches)
+        return number("alpha", self.alpha), number("beta", self.beta)
+
 
 def _product(
     options: _GemmOptions,
@@ -121,6 +131,8 @@ def _product(
 ) -> Any:
     """given: a, b, c, out, and scales of blocks.  more: what the epilogue reads."""
     a, b, c, out, blocks = given
+    alpha, beta = options.checked()
+    beta = 0.0 if c is None else beta
     for name, value in (("a", a), ("b", b)):
         expect_numbers(value, name)
     memory = memory_of(a, options.target)
@@ -130,7 +142,7 @@ def _product(
     after = epilogue_of(options.epilogue, tuple(more), element)
     shape = _result_shape(left, right)
     product = result(memory, shape, stored(after, element), first_out(out, after))
-    written, beta = product.laid, float(options.beta)
+    written = product.laid
     results, returned = results_of(written, after, out, laid_out, a)
     read = laid_further(more, (element, stored(after, element)), (shape[-2], shape[-1]), results, out)
     if beta != 0.0:
@@ -145,7 +157,7 @@ def _product(
     read = (*laid_blocks(blocks, shape, sizes[2], memory), *read)
     flags = (left.is_transposed, right.is_transposed)
     apart = (left.apart, right.apart, product.apart)
-    scales = (float(options.alpha), beta)
+    scales = (alpha, beta)
     kernel = _kernel(sizes, flags, apart, scales, element, after, where, *options.chosen, news())
     arrays = (left.laid.array, right.laid.array, written.array, *read, *(x.array for x in results[1:]))
     used = tuple(_ranked(x, sizes[3]) for x in arrays)

@@ -17,7 +17,7 @@ def following(images: str, filters: str | None = None, results: str | None = Non
     """NCHW gives KCYX and NKHW, NHWC gives KYXC and NHWK; what is given is taken as it is."""
     input_ = parse_layout("input", images)
     return (
-        parse_layout("filter", filters or [_FILTER[name] for name in input_]),
+        parse_layout("filter", [_FILTER[name] for name in input_] if filters is None else filters),
         input_,
-        parse_layout("output", results or [_OUTPUT[name] for name in input_]),
+        parse_layout("output", [_OUTPUT[name] for name in input_] if results is None else results),
     )

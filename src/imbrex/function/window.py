@@ -8,6 +8,9 @@ from typing import Literal, NamedTuple, SupportsIndex, TypeAlias, cast
 
 import numpy as np
 
+from imbrex.argument import whole
+from imbrex.numeral import shown
+
 __all__ = ["Padding", "Pads", "Pair", "Window", "integers", "same_pads", "window"]
 
 Pair: TypeAlias = "int | Sequence[int]"
@@ -27,10 +30,10 @@ class Window(NamedTuple):
 
 def window(stride: Pair, padding: Padding, dilation: Pair, groups: int) -> Window:
     """The window that a call's words ask for; ValueError and TypeError where they are none."""
-    moves = _pair("stride", stride), _pair("dilation", dilation)
+    moves = _pair("stride", stride, 1), _pair("dilation", dilation, 1)
     if isinstance(padding, str) and padding == "same" and moves[0] != (1, 1):
         raise ValueError(f"padding 'same' needs a stride of 1, got {moves[0]}")
-    return Window(moves[0], _pads(padding), moves[1], *integers("groups", (groups,)))
+    return Window(moves[0], _pads(padding), moves[1], whole("groups", groups, 1))
 
 
 def _pads(padding: Padding) -> Pads | Literal["same"]:
@@ -39,7 +42,7 @@ def _pads(padding: Padding) -> Pads | Literal["same"]:
             raise ValueError(f"'padding' should be numbers, 'same' or 'valid', got '{padding}'")
         return "same" if padding == "same" else ((0, 0), (0, 0))
     first, second = _two("padding", padding)
-    return _pair("padding", first), _pair("padding", second)
+    return _pair("padding", first, 0), _pair("padding", second, 0)
 
 
 def same_pads(sizes: Mapping[str, int], window: Window) -> Pads:
@@ -48,8 +51,8 @@ def same_pads(sizes: Mapping[str, int], window: Window) -> Pads:
     return (total[0] // 2, -(-total[0] // 2)), (total[1] // 2, -(-total[1] // 2))
 
 
-def _pair(word: str, value: object) -> tuple[int, int]:
-    first, second = integers(word, _two(word, value))
+def _pair(word: str, value: object, least: int) -> tuple[int, int]:
+    first, second = integers(word, _two(word, value), least)
     return first, second
 
 
@@ -65,9 +68,16 @@ def _two(word: str, value: object) -> Sequence[object]:
     return entries
 
 
-def integers(word: str, values: Sequence[object]) -> tuple[int, ...]:
-    """`values` as integers; TypeError, in which `word` names them, where one is none."""
+def integers(word: str, values: Sequence[object], least: int | None = None) -> tuple[int, ...]:
+    """`values` as integers of at least `least`; TypeError and ValueError, in which `word` names them."""
     try:
-        return tuple(index(cast("SupportsIndex", value)) for value in values)
+        found = tuple(index(cast("SupportsIndex", _no_truth(value))) for value in values)
     except TypeError:
-        raise TypeError(f"'{word}' should be integers, got {values!r}") from None
+        raise TypeError(f"'{word}' should be integers, got {shown(values)}") from None
+    if least is not None and any(value < least for value in found):
+        raise ValueError(f"'{word}' should be at least {least}, got {shown(values)}")
+    return found
+
+
+def _no_truth(value: object) -> object:
+    return None if isinstance(value, bool) else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from imbrex.argument import text as expect_text
 from imbrex.diagnostic import Diagnostic
 
 if TYPE_CHECKING:  # the compiler's own modules; a warm start goes without
@@ -46,8 +47,8 @@ def constraints(
     config: Configuration | str | None,
 ) -> Constraints:
     """Values or texts as texts; TypeError for an algorithm that is no name."""
-    if not isinstance(algorithm, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"'algorithm' should be a name, got {type(algorithm).__name__}")
+    if algorithm is not None:
+        expect_text("algorithm", algorithm, "a name")
     return Constraints(
         _text(tuning),
         algorithm,

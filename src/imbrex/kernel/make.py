@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
+from imbrex.argument import instance, truth
 from imbrex.build.amd.code_object import CodeObject, build_code_object, find_code_object
 from imbrex.build.cache import Cache
 from imbrex.build.nvidia.cubin import Cubin, build_cubin, find_cubin
@@ -24,7 +25,7 @@ from imbrex.kernel.constraints import constraints
 from imbrex.kernel.key import key_of
 from imbrex.kernel.options import CompileOptions, options_of
 from imbrex.kernel.recipe import Recipe, Workspace
-from imbrex.kernel.target import Emulate, Target, target_of
+from imbrex.kernel.target import Emulate, Target, target_or_named
 from imbrex.problem import Problem, problem_text
 from imbrex.problem.run_time import expect_fixed
 from imbrex.run import launch
@@ -87,10 +88,13 @@ def compile(
 
     A Diagnostic where the text is no single problem, or no kernel of the target serves it.
     """
-    wanted = target if isinstance(target, Target) else target_of(target, emulate)
+    wanted = target_or_named(target, emulate)
+    truth("untuned", untuned)
+    if cache is not None:
+        instance("cache", cache, (Cache,), "a Cache")
     said = constraints(tuning, algorithm, schedule, config)
     options = options_of(problem, wanted, said, threads, name, untuned)
-    return _made(options, key_of(options), cache or Cache())
+    return _made(options, key_of(options), Cache() if cache is None else cache)
 
 
 def restored(options: CompileOptions, key: str, recipe: Recipe) -> Kernel:

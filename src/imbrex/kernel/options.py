@@ -9,6 +9,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
+from imbrex.argument import text
 from imbrex.database.lookup import Advice, advice, calibration
 from imbrex.database.record import Calibration
 from imbrex.diagnostic import Diagnostic
@@ -90,7 +91,7 @@ def options_of(
         target,
         said,
         count,
-        _identifier(name or default_name(given)),
+        default_name(given) if name is None else _identifier(text("name", name, "a name")),
         advice(problem_text(given), target, count) if is_open else None,
         None if untuned or said.config is not None else calibration(target),
     )
@@ -113,9 +114,7 @@ def default_name(problem: Problem) -> str:
 def _one(problem: Problem | str) -> Problem:
     if isinstance(problem, Conv2d | Gemm):
         return problem
-    if not isinstance(problem, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"'problem' should be a problem or the text of one, got {type(problem).__name__}")
-    found = parse_problem(problem)
+    found = parse_problem(text("problem", problem, "a problem or the text of one"))
     if len(found) != 1:
         raise Diagnostic(
             f"the text holds {len(found)} problems, and a kernel computes one",

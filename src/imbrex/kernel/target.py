@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from imbrex.argument import text, truth
 from imbrex.build.isa import Isa, has_level, host_isa, isa
 from imbrex.cdna.generation import executed
 from imbrex.chip import CPU_ISAS, WAVES, gpus, no_target
 from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import shown
 
-__all__ = ["CPU", "Emulate", "Target", "target_of", "targets"]
+__all__ = ["CPU", "Emulate", "Target", "emulation", "target_of", "target_or_named", "targets"]
 
 Emulate: TypeAlias = bool | Literal["isa"]
 """False: on the machine.  True: a GPU's schedule here, lane by lane, or a CPU's library, in QEMU or with
@@ -96,10 +98,19 @@ def targets() -> tuple[str, ...]:
     return "cpu", "emulate", *gpus(), *CPU_ISAS
 
 
+def target_or_named(target: str | Target, emulate: Emulate = False) -> Target:
+    """A target as it is, or the one of these words."""
+    if not isinstance(target, Target):
+        return target_of(target, emulate)
+    if emulation(emulate):
+        raise ValueError(f"'emulate' goes with the name of a target, got {shown(emulate)} beside '{target}'")
+    return target
+
+
 def target_of(target: str = "cpu", emulate: Emulate = False) -> Target:
     """The target of these words; a Diagnostic for an unknown target, or one that has no lane-level form."""
-    if not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"'target' should be a name, got {type(target).__name__}")
+    text("target", target, "a name")
+    emulate = emulation(emulate)
     if target not in targets():
         raise no_target(target, targets())
     if target in CPU_ISAS:
@@ -115,6 +126,17 @@ def target_of(target: str = "cpu", emulate: Emulate = False) -> Target:
     if target == "cpu":
         return CPU
     return Target("emulate" if emulate else target, target)
+
+
+def emulation(value: object) -> Emulate:
+    """`value`, where it is one of `Emulate`."""
+    if isinstance(value, str) and value == "isa":
+        return "isa"
+    try:
+        return truth("emulate", value)
+    except TypeError:
+        kind = ValueError if isinstance(value, str) else TypeError
+        raise kind(f"'emulate' should be True, False or 'isa', got {shown(value)}") from None
 
 
 def _of_level(level: str, emulate: Emulate) -> Target:

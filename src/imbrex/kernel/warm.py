@@ -11,16 +11,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from imbrex.argument import each, instance, whole
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.make import OFFERED, NotBuilt, compile
-from imbrex.kernel.target import Emulate, Target, target_of
+from imbrex.kernel.target import Emulate, Target, target_or_named
 from imbrex.problem import Conv2d, Gemm, Problem, parse_problem, problem_text
 from imbrex.run.cpu import thread_count
 from imbrex.run.host_machine import host_machine
 from imbrex.run.isolated import Failed
 from imbrex.run.workers import Workers
 
-__all__ = ["COMPILE_S", "CompileJob", "Warmed", "builders_of", "compiled", "expect_warmed", "warm", "warmed"]
+__all__ = [
+    "COMPILE_S", "CompileJob", "Warmed", "builders_of", "compiled", "expect_warmed", "problems_of",
+    "warm", "warmed",
+]  # fmt: skip
 
 COMPILE_S: Final = 300.0
 """Seconds after which a compiler is taken to hang."""
@@ -64,13 +68,20 @@ def warm(
     problem, with the seconds of compiling, 0 where the kernel was there.  A Diagnostic where one of the
     problems has no kernel, after the others were compiled.
     """
-    where = target_of(target, emulate) if isinstance(target, str) else target
-    given = [problems] if isinstance(problems, str | Conv2d | Gemm) else problems
-    wanted = [one for each in given for one in (parse_problem(each) if isinstance(each, str) else [each])]
-    count = thread_count(threads)
-    found = warmed([CompileJob(problem, where, count) for problem in wanted], jobs)
+    where, count = target_or_named(target, emulate), thread_count(threads)
+    processes = None if jobs is None else whole("jobs", jobs, 1)
+    found = warmed([CompileJob(problem, where, count) for problem in problems_of(problems)], processes)
     expect_warmed(found)
     return found
+
+
+def problems_of(given: object) -> list[Problem]:
+    """The problems of one or several problems or texts; TypeError for what is none."""
+    of = "a problem, the text of one, or several of them"
+    several = [given] if isinstance(given, str | Conv2d | Gemm) else each("problems", given, of)
+    for one in several:
+        instance("problems", one, (str, Conv2d, Gemm), of)
+    return [found for one in several for found in (parse_problem(one) if isinstance(one, str) else [one])]
 
 
 def warmed(

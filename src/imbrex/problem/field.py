@@ -8,6 +8,7 @@ from typing import SupportsFloat, SupportsIndex, cast
 
 import numpy.typing as npt
 
+from imbrex.argument import truth
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.dtype import E8M0, I32, DType, dtype
 from imbrex.numeral import MOST, must_be, shown
@@ -19,9 +20,11 @@ Pair = tuple[int, int]
 
 def whole(name: str, value: object, *, least: int) -> int:
     """`value` as an int of at least `least`; NumPy integers are welcome, bools are not."""
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        raise Diagnostic(f"{name} must be an integer, got {shown(value)}", subject=name)
-    if not least <= (found := index(value)) <= MOST:
+    try:
+        found = index(cast(SupportsIndex, None if isinstance(value, bool) else value))
+    except TypeError:
+        raise Diagnostic(f"{name} must be an integer, got {shown(value)}", subject=name) from None
+    if not least <= found <= MOST:
         raise Diagnostic(must_be(name, found, least), subject=name)
     return found
 
@@ -39,9 +42,10 @@ def pair(name: str, value: object, *, least: int) -> Pair:
 
 def flag(name: str, value: object) -> bool:
     """A truth value; 0 and 1 will do."""
-    if value not in (0, 1):
-        raise Diagnostic(f"{name} must be true or false, got {shown(value)}", subject=name)
-    return bool(value)
+    try:
+        return truth(name, value)
+    except TypeError:
+        raise Diagnostic(f"{name} must be true or false, got {shown(value)}", subject=name) from None
 
 
 def number(name: str, value: object) -> float:
@@ -50,6 +54,8 @@ def number(name: str, value: object) -> float:
         found = float(value) if isinstance(value, SupportsFloat) and not isinstance(value, bool) else math.nan
     except OverflowError:  # an integer beyond floats
         found = math.inf
+    except (TypeError, ValueError):  # an array
+        found = math.nan
     if not math.isfinite(found):
         raise Diagnostic(f"{name} must be a finite number, got {shown(value)}", subject=name)
     return found + 0.0
@@ -70,12 +76,12 @@ def constant(name: str, value: float, computed: DType, *, subject: str) -> None:
 
 def one_of(name: str, value: object, known: tuple[str, ...]) -> str:
     """`value` where it is one of the `known` words."""
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         hint = did_you_mean(str(value), known)
         raise Diagnostic(
             f"unknown {name} {shown(value)}; known are {', '.join(known)}", hint=hint, subject=name
         )
-    return cast(str, value)
+    return value
 
 
 def operand_type(name: str | DType | npt.DTypeLike, *, has_scales: bool = True) -> DType:

@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from imbrex.argument import instance
+from imbrex.argument import text as expect_text
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.limit import LINE_CHARACTERS
 from imbrex.numeral import MOST, whole
@@ -55,6 +57,9 @@ def parse_problem(text: str, file: str | None = None) -> list[Conv2d | Gemm]:
     text: lines of MIOpenDriver, hipblaslt-bench or `gemm`, JSON, or IR, as every command reads them
     (docs/commands.md). file: the name by which errors call it. A MIOpenDriver line without -F is three.
     """
+    expect_text("text", text)
+    if file is not None:
+        expect_text("file", file, "a name")
     return [problem for parsed in parse_problems(text, file) for problem in parsed.problems]
 
 
@@ -82,6 +87,7 @@ def parse_problems(
 
 def problem_text(problem: Conv2d | Gemm) -> str:
     """The canonical line of a problem, of MIOpenDriver or a `gemm` line; `parse_problem` is the inverse."""
+    instance("problem", problem, (Conv2d, Gemm), "a Conv2d or a Gemm")
     match problem:
         case Conv2d():
             return miopen_line(problem)

@@ -8,7 +8,6 @@ with arrays of the very dtype, shape and order that it was compiled for.
 from __future__ import annotations
 
 import ctypes
-import operator
 import os
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -19,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 import numpy as np
 
+from imbrex.argument import whole as expect_whole
 from imbrex.diagnostic import Diagnostic
-from imbrex.numeral import shown, whole
+from imbrex.numeral import whole
 from imbrex.problem.operand import reach
 from imbrex.problem.run_time import RunTime
 from imbrex.run.arrays import Array, as_array, check, new_array, same_kind, share_memory
@@ -308,14 +308,7 @@ def thread_count(threads: int | None = None) -> int:
         if found is None:
             raise Diagnostic(f"IMBREX_THREADS should be a positive number, got '{given}'")
         return found
-    try:
-        count = operator.index(threads)
-    except TypeError:
-        raise TypeError(f"'threads' should be an integer, got {type(threads).__name__}") from None
-    if not 1 <= count <= MOST_THREADS:
-        got = shown(count)
-        raise ValueError(f"'threads' should be positive and below {MOST_THREADS + 1}, got {got}")
-    return count
+    return expect_whole("threads", threads, 1, MOST_THREADS)
 
 
 def allocated(p: Parameter) -> Array:

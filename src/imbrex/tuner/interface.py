@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from imbrex.argument import each, positive, text, whole, word
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import Kernel, target_of
+from imbrex.kernel import Kernel
 from imbrex.kernel import compile as compiled
-from imbrex.kernel.target import Emulate
-from imbrex.problem import Conv2d, Gemm, Problem, parse_problem
+from imbrex.kernel.target import Emulate, target_or_named
+from imbrex.problem import Problem
 from imbrex.run.cpu import thread_count
 
 if TYPE_CHECKING:  # what tunes, and the compiler; a warm call goes without
@@ -51,18 +52,23 @@ def tune(
     were.
     """
     from imbrex.database import open_user
-    from imbrex.kernel.warm import builders_of
-    from imbrex.tuner.campaign import Plan, Tuner, weighted
+    from imbrex.kernel.warm import builders_of, problems_of
+    from imbrex.tuner.campaign import EFFORTS, Plan, Tuner, weighted
     from imbrex.tuner.cluster import hosts_at
     from imbrex.tuner.outcome import Tuned
 
-    where = target_of(target, emulate) if isinstance(target, str) else target
-    given = [problems] if isinstance(problems, str | Conv2d | Gemm) else problems
-    wanted = weighted([one for each in given for one in _parsed(each)])
+    where, count = target_or_named(target, emulate), thread_count(threads)
+    word("effort", effort, EFFORTS)
+    gpus = [whole("devices", one, 0) for one in each("devices", devices, "numbers of GPUs")]
+    processes = None if jobs is None else whole("jobs", jobs, 1)
     plan = Plan(
-        wanted, where, thread_count(threads), effort, trials, budget_s, tuple(devices),
-        jobs or builders_of(where),
+        weighted(problems_of(problems)), where, count, effort,
+        None if trials is None else whole("trials", trials, 1),
+        None if budget_s is None else positive("budget_s", budget_s),
+        tuple(gpus), processes or builders_of(where),
     )  # fmt: skip
+    if ray is not None:
+        text("ray", ray, "the address of a cluster")
     with hosts_at(ray, plan, jobs) as hosts:
         found = Tuner(plan, open_user, _unwatched, _unwatched, hosts=hosts).run()
     for one in found:
@@ -109,10 +115,13 @@ def compile(
     A Diagnostic where the text is no single problem, or no kernel of the target serves it.
     """
     if tune is not None:
+        from imbrex.tuner.campaign import EFFORTS
+
+        word("tune", tune, EFFORTS)
         said = {"tuning": tuning, "algorithm": algorithm, "schedule": schedule, "config": config}
         said |= {"untuned": True} if untuned else {}
-        if word := next((word for word, value in said.items() if value is not None), None):
-            raise Diagnostic(f"'tune' chooses what '{word}' says", hint="leave out one or the other")
+        if other := next((name for name, value in said.items() if value is not None), None):
+            raise Diagnostic(f"'tune' chooses what '{other}' says", hint="leave out one or the other")
         _tuned(problem, target, emulate=emulate, threads=threads, effort=tune)
     return compiled(
         problem, target, tuning, emulate=emulate, threads=threads, algorithm=algorithm, name=name,
@@ -121,10 +130,6 @@ def compile(
 
 
 _tuned = tune  # under a name that no parameter of `compile` hides
-
-
-def _parsed(given: Problem | str) -> list[Problem]:
-    return parse_problem(given) if isinstance(given, str) else [given]
 
 
 def _unwatched(*events: object) -> None:

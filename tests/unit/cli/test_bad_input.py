@@ -71,7 +71,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
         ("explain", CONV, "--target", "sm_80"),
         "error: sm_80 (Ampere: A100, A30) is not supported",
     ),
-    "no threads": (("run", CONV, "--threads", "0"), "'threads' should be positive"),
+    "no threads": (("run", CONV, "--threads", "0"), "'threads' should be an integer from 1"),
     "an unknown layout": (("run", CONV, "--layout", "NCXX"), "input layout 'NCXX' has no dimension 'X'"),
     "an unknown layout of a product": (("run", GEMM, "--layout", "XX"), "input layout 'XX' has no dimension"),
     "no layout's name": (("explain", CONV, "--layout", ""), "input layout '' needs each of"),

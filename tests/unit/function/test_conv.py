@@ -134,8 +134,8 @@ def test_torch_bfloat16_channels_last() -> None:
             r"'w' should have shape \(6, 4, 3, 2\) for 4 channels in 1 groups",
         ),
         (lambda: conv2d(X, W, groups=3), ValueError, "c = 4 channels do not divide into 3 groups"),
-        (lambda: conv2d(X, W, groups=0), ValueError, "groups must be positive"),
-        (lambda: conv2d(X, W, groups=2, stride=0), ValueError, "stride must be positive"),
+        (lambda: conv2d(X, W, groups=0), ValueError, "'groups' should be a positive integer"),
+        (lambda: conv2d(X, W, groups=2, stride=0), ValueError, "'stride' should be at least 1"),
         (
             lambda: conv2d(X, W, groups=2, stride=(1, 2, 3)),
             ValueError,
@@ -148,7 +148,7 @@ def test_torch_bfloat16_channels_last() -> None:
             "numbers, 'same' or 'valid', got 'full'",
         ),
         (lambda: conv2d(X, W, groups=2, padding="same", stride=2), ValueError, "'same' needs a stride of 1"),
-        (lambda: conv2d(X, W, groups=2, padding=-1), ValueError, "pad_h must be zero or positive"),
+        (lambda: conv2d(X, W, groups=2, padding=-1), ValueError, "'padding' should be at least 0"),
         (
             lambda: conv2d(X[:, :, :2], W, groups=2),
             ValueError,

@@ -148,7 +148,7 @@ def test_a_kernel_takes_the_short_way_too(monkeypatch: pytest.MonkeyPatch) -> No
         kernel(A, B, A.reshape(-1)[:24].reshape(6, 4))
     with pytest.raises(TypeError, match="'stream' is of a GPU"):
         kernel(A, B, out, stream=1)
-    with pytest.raises(ValueError, match="'threads' should be positive"):
+    with pytest.raises(ValueError, match="'threads' should be an integer from 1"):
         kernel(A, B, out, threads=0)
 
 

@@ -144,11 +144,11 @@ def test_unknown_status_is_a_broken_promise(library: Path) -> None:
 @pytest.mark.parametrize(
     ("threads", "error", "message"),
     [
-        (0, ValueError, "'threads' should be positive and below 100000, got 0"),
+        (0, ValueError, "'threads' should be an integer from 1 to 99999, got 0"),
         (-1, ValueError, "got -1"),
-        (1 << 40, ValueError, "below 100000"),
-        (1.5, TypeError, "'threads' should be an integer, got float"),
-        ("2", TypeError, "got str"),
+        (1 << 40, ValueError, "from 1 to 99999, got 1099511627776"),
+        (1.5, TypeError, "'threads' should be an integer from 1 to 99999, got 1.5"),
+        ("2", TypeError, "got '2'"),
     ],
 )
 def test_threads_are_a_positive_integer(threads: Any, error: type[Exception], message: str) -> None:
