@@ -4,11 +4,14 @@ Law: where every argument x of a node is off by at most e(x), and the node itsel
 roundings of unit u of its value and its arguments, the node is off by at most
 
     a + b, a - b      e(a) + e(b) + r               r = ROUNDINGS u (|value| + sum of |arguments|)
-    a * b             |a| e(b) + |b| e(a) + e(a) e(b) + r
-    a / b             (e(a) + |a / b| e(b)) / (|b| - e(b)) + r, anything where e(b) >= |b|
+    a * b             |a| e(b) + |b| e(a) + e(a) e(b) + s    s = ROUNDINGS u |value| + the least subnormal
+    a / b             (e(a) + |a / b| e(b)) / (|b| - e(b)) + s, anything where e(b) >= |b|
     f(x, ..)          steepest slope of f * the greatest e + r
     leaky_relu(x, s)  max(1, |s|) e(x) + |x| e(s) + e(x) e(s) + r
     pre_activation(x) e(x), as it computes nothing
+
+A value beyond the largest of the arithmetic is infinity; one that its error carries there may be anything,
+and so may a sum of a product beyond it, since both may be one operation.
 
 (Higham, Accuracy and Stability of Numerical Algorithms, 3.3).
 """
@@ -22,10 +25,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from imbrex.dtype import F32, F64
+from imbrex.problem import Conv2d, Gemm
 from imbrex.problem.epilogue import Call, Epilogue, Expression, Name, Number, walk
 from imbrex.problem.epilogue_function import FUNCTIONS
 
-__all__ = ["NUMPY", "ROUNDINGS", "Array", "Arrays", "Finished", "is_exact"]
+__all__ = ["NUMPY", "ROUNDINGS", "Array", "Arrays", "Finished", "is_exact", "largest_of"]
 
 Array: TypeAlias = Any
 """float64, of the library that has the operands: numpy.ndarray or torch.Tensor."""
@@ -39,22 +44,13 @@ EXACT = frozenset({"add", "subtract", "negate", "relu", "min", "max", "clamp", "
 
 @dataclass(frozen=True)
 class Arrays:
-    """A library of arrays.  module: its functions `maximum`, `where`, `zeros_like`.  constant: a number as
-    one of its values.  called: what a function of epilogues gives, by its name.
+    """A library of arrays.  module: its functions `isfinite`, `isnan`, `maximum`, `where`, `zeros_like`.
+    constant: a number as one of its values.  called: what a function of epilogues gives, by its name.
     """
 
     module: Any
     constant: Callable[[float], Array]
     called: Callable[..., Array]
-
-    def value(self, expression: Expression, values: Mapping[str, Array]) -> Array:
-        match expression:
-            case Name(name):
-                return values[name]
-            case Number(value):
-                return self.constant(value)
-            case Call(name, arguments):
-                return self.called(name, *(self.value(a, values) for a in arguments))
 
 
 def _called(name: str, *arguments: Array) -> Array:
@@ -66,22 +62,37 @@ NUMPY = Arrays(np, np.float64, _called)
 
 @dataclass(frozen=True)
 class Finished:
-    """An epilogue with the exact values of x and of its arrays, broadcast to the result's shape."""
+    """An epilogue with the exact values of x and of its arrays, broadcast to the result's shape.
+
+    largest: the largest value of the type that computes it.
+    """
 
     epilogue: Epilogue
     values: Mapping[str, Array]
+    largest: float
     arrays: Arrays = NUMPY
 
     @property
     def want(self) -> Array:
         x = self.values["x"]
         with np.errstate(all="ignore"):  # x / 0 is what the expression says it is
-            return self.arrays.value(self.epilogue.expression, self.values) + self.arrays.module.zeros_like(x)
+            return self._value(self.epilogue.expression) + self.arrays.module.zeros_like(x)
 
     def error(self, of_x: Array, unit: float) -> Array:
         """How far off the value may be where x is off by `of_x`, in arithmetic of unit roundoff `unit`."""
         with np.errstate(all="ignore"):
-            return self._error(self.epilogue.expression, of_x, unit)
+            certain = self.arrays.module.where(self.arrays.module.isfinite(self.values["x"]), of_x, 0.0)
+            return self._error(self.epilogue.expression, certain, unit)
+
+    def _value(self, expression: Expression) -> Array:
+        match expression:
+            case Name(name):
+                return self.values[name]
+            case Number(value):
+                return self.arrays.constant(value)
+            case Call(name, arguments):
+                own = self.arrays.called(name, *map(self._value, arguments))
+                return self.arrays.module.where(abs(own) > self.largest, own * np.inf, own)
 
     def _error(self, expression: Expression, of_x: Array, unit: float) -> Array:
         match expression:
@@ -92,11 +103,34 @@ class Finished:
             case Call("pre_activation", (argument,)):
                 return self._error(argument, of_x, unit)
             case Call(name, arguments):
-                held = [self.arrays.value(a, self.values) for a in arguments]
+                module = self.arrays.module
                 errors = [self._error(a, of_x, unit) for a in arguments]
+                held = [self._value(a) for a in arguments]
                 own = self.arrays.called(name, *held)
-                rounded = ROUNDINGS * unit * (abs(own) + sum(abs(h) for h in held))
-                return _passed_on(name, held, errors, own, self.arrays.module) + rounded
+                if name in ("add", "subtract"):
+                    errors = [self._in_one(*each) for each in zip(arguments, held, errors, strict=True)]
+                held = [module.where(module.isfinite(h), h, 0.0) for h in held]
+                size = module.where(module.isfinite(own), own, 0.0)
+                error = _passed_on(name, held, errors, size, module) + self._rounded(name, held, size, unit)
+                may_be_beyond = abs(abs(size) - self.largest) <= error
+                return module.where(module.isnan(error) | may_be_beyond, np.inf, error)
+
+    def _rounded(self, name: str, held: list[Array], own: Array, unit: float) -> Array:
+        """How far off a node itself is."""
+        if name in ("multiply", "divide"):
+            least = (F64 if unit == F64.unit_roundoff else F32).smallest_subnormal
+            return ROUNDINGS * unit * abs(own) + least
+        return ROUNDINGS * unit * (abs(own) + sum(abs(h) for h in held))
+
+    def _in_one(self, argument: Expression, held: Array, error: Array) -> Array:
+        """The error of a term, anything of a product beyond the largest value: it may not be rounded."""
+        is_product = isinstance(argument, Call) and argument.function == "multiply"
+        return self.arrays.module.where(abs(held) > self.largest, np.inf, error) if is_product else error
+
+
+def largest_of(problem: Conv2d | Gemm) -> float:
+    """The largest value of the type that computes a problem's epilogue."""
+    return (F64 if problem.dtype.accumulator == F64 else F32).largest
 
 
 def is_exact(epilogue: Epilogue | None) -> bool:

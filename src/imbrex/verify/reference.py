@@ -20,7 +20,7 @@ from imbrex.problem import Conv2d, Gemm, Role
 from imbrex.problem.axis import Axis
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.layout import DIMENSIONS
-from imbrex.verify.epilogue import Finished
+from imbrex.verify.epilogue import Finished, largest_of
 
 __all__ = ["Reference", "reference"]
 
@@ -80,7 +80,7 @@ def reference(
         values = {"x": want, **_further(problem, operands)}
 
         def through(epilogue: Epilogue, before: Reference | None = None) -> Reference:
-            finished = Finished(epilogue, values)
+            finished = Finished(epilogue, values, largest_of(problem))
             return Reference(_stored(finished.want, problem), sizes, scaled, finished, lost, before)
 
         kept = problem.epilogue.before

@@ -9,6 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from imbrex.problem import Conv2d, Gemm
+from imbrex.problem.epilogue import Call, Expression, Name, Number
+from imbrex.problem.epilogue_function import FUNCTIONS
 from imbrex.verify.compare import compare, compare_results
 from imbrex.verify.data import random_operands
 from imbrex.verify.poison import poison
@@ -25,6 +27,18 @@ EPILOGUES = [
     "softplus(x + bias) * hardswish(x)",
     "leaky_relu(x, residual)",
 ]
+
+
+def in_f32(expression: Expression, values: dict[str, Any]) -> Any:
+    """Every value of an expression in f32, with its range."""
+    match expression:
+        case Name(name):
+            return values[name]
+        case Number(value):
+            return np.float32(value)
+        case Call(name, arguments):
+            found = FUNCTIONS[name].value(*(in_f32(one, values) for one in arguments))
+            return np.asarray(found).astype("f4")
 
 
 def computed(problem: Gemm, arrays: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -45,6 +59,40 @@ def test_what_is_infinite_or_nan_is_no_warning(text: str) -> None:
     with np.errstate(all="ignore"):
         got = computed(problem, operands.arrays)
     assert compare(problem, got, truth, data="random").is_right
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x * 1e38 * 1e-38",
+        "x / 1e-38 * 1e-38",
+        "x / (x * 1e38 * 1e38)",
+        "clamp(x * 1e38, -3, 6)",
+        "relu(x * 1e38 * 1e38 - residual) * 0.5",
+        "tanh(x * 1e38) * 2",
+    ],
+)
+def test_what_overflows_on_its_way_is_infinity_as_in_f32(text: str) -> None:
+    problem = Gemm(9, 17, 33, epilogue=text)
+    operands = random_operands(problem, 3, "float")
+    truth = reference(problem, operands.arrays)
+    assert problem.epilogue is not None
+    x = operands.arrays["a"] @ operands.arrays["b"]
+    with np.errstate(all="ignore"):
+        got = in_f32(problem.epilogue.expression, {**operands.arrays, "x": x})
+    found = compare(problem, got, truth, data="random")
+    assert found.is_right, found
+    if text.startswith(("x *", "x / 1")):  # what is added to, or clamped, is off by roundings of that size
+        wrong = np.where(np.isinf(got), np.float32(1.0), got * np.float32(1.01) + np.float32(0.01))
+        assert compare(problem, wrong, truth, data="random").wrong == got.size
+
+
+def test_a_sum_of_a_product_beyond_f32_may_be_of_one_operation() -> None:
+    problem = Gemm(3, 3, 8, epilogue="x * 1e38 - residual * 1e38")
+    a, b = np.full((3, 8), 1.0, "f4"), np.full((8, 3), 1.0, "f4")
+    truth = reference(problem, {"a": a, "b": b, "residual": np.full((3, 3), 7.0, "f4")})
+    for value in (np.inf, np.nan, 1e38):
+        assert compare(problem, np.full((3, 3), value, "f4"), truth, data="random").is_right
 
 
 @pytest.mark.parametrize("text", EPILOGUES)

@@ -19,7 +19,7 @@ from imbrex.problem.epilogue_function import FAR
 from imbrex.verify.compare import Comparison, Mismatch, law_of
 from imbrex.verify.data import Known, Values, known, probe_supports
 from imbrex.verify.device.reference import Tensor, Truth, true_result
-from imbrex.verify.epilogue import Arrays, Finished, is_exact
+from imbrex.verify.epilogue import Arrays, Finished, is_exact, largest_of
 from imbrex.verify.probe import read_bits
 from imbrex.verify.unit import Unit, unit_of
 
@@ -237,7 +237,8 @@ def _bound(
     error = finished.error(of_x, (F64 if result == F64 else F32).unit_roundoff)
     if not result.is_float:
         return error
-    return error + finished.want.abs() * result.unit_roundoff + result.smallest_subnormal
+    own = finished.want.nan_to_num(0.0, 0.0, 0.0).abs()
+    return error + own * result.unit_roundoff + result.smallest_subnormal
 
 
 def _reads(problem: Problem) -> bool:
@@ -253,6 +254,7 @@ def _comparison(got: Tensor, want: Tensor, bound: Tensor, operand: Operand) -> C
     error = (value - target).abs()
     beyond = (target.abs() + bound >= element.largest) & torch.isinf(value) & (value.sign() == target.sign())
     right = (value == target) | (torch.isnan(value) & torch.isnan(target)) | beyond | (error <= bound)
+    right |= torch.isinf(bound) & ~_is_poison(got)
     ratio = torch.where(right & (error == 0), torch.zeros_like(error), error / bound).nan_to_num(math.inf)
     wrong = int((~right).sum())
     unwritten = _is_poison(got) & ~right
@@ -284,7 +286,7 @@ def _finished(problem: Problem, own: Tensor, tensors: Mapping[str, Tensor]) -> F
     def constant(value: float) -> Tensor:
         return torch.tensor(value, dtype=torch.float64, device=own.device)
 
-    return Finished(problem.epilogue, names, Arrays(torch, constant, called))
+    return Finished(problem.epilogue, names, largest_of(problem), Arrays(torch, constant, called))
 
 
 def called(name: str, x: Tensor, *more: Tensor) -> Tensor:
