@@ -77,7 +77,7 @@ def read_blas(line: Line, tokens: list[Token], tool: Tool) -> tuple[list[Gemm], 
             alpha=flags.get("alpha", 1.0, read_number),
             beta=flags.get("beta", 0.0, read_number),
             dtype=element,
-            epilogue=_epilogue(flags, tool, None if stored == element.output else stored),
+            epilogue=_epilogue(flags, tool, stored, None if stored == element.output else stored),
         )
     except Diagnostic as error:
         raise flags.locate(error) from None
@@ -129,7 +129,7 @@ def _blocked(flags: Flags, element: DType) -> DType:
     return found
 
 
-def _epilogue(flags: Flags, tool: Tool, stored: DType | None) -> str | None:
+def _epilogue(flags: Flags, tool: Tool, result: DType, stored: DType | None) -> str | None:
     """Factors, bias, activation, the result's factor and, where it is not that of sums, its type.  Our
     columns are their rows, along which their bias lies.
     """
@@ -137,6 +137,7 @@ def _epilogue(flags: Flags, tool: Tool, stored: DType | None) -> str | None:
     text = " * ".join(("x", *factors))
     if "bias_vector" in flags.values:
         text += " + bias"
+        _expect_bias_of(flags, tool, result)
     activation = flags.get("activation_type", "none", lambda _, name: name)
     if activation == "clamp":
         text = _clamped(flags, text)
@@ -147,6 +148,14 @@ def _epilogue(flags: Flags, tool: Tool, stored: DType | None) -> str | None:
     if stored is not None:
         return f"{stored}({text})"
     return None if text == "x" else text
+
+
+def _expect_bias_of(flags: Flags, tool: Tool, result: DType) -> None:
+    """A Diagnostic where the bias has another type than the result."""
+    word = flags.values.get("bias_type")
+    if word is not None and tool.types[word.text] != result:
+        message = f"a bias is of the result's type, {result}, got bias_type {word.text}"
+        raise flags.line.error(message, word, f"give {result.hipblaslt}, or another d_type")
 
 
 def _factors(flags: Flags) -> list[str]:

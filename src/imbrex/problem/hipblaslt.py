@@ -23,7 +23,7 @@ _REFUSED_SWITCHES = "amaxScaleA amaxScaleB amaxD use_e gradient".split()
 _IGNORED_SWITCHES = "c_equal_d log_function_name".split()
 _IGNORED = (
     "api_method algo_method solution_index requested_solution initialization device workspace rotating "
-    "use_gpu_timer flush print_kernel_info function_filter HMM splitk wgm scale_type bias_type bias_source "
+    "use_gpu_timer flush print_kernel_info function_filter HMM splitk wgm scale_type bias_source "
     "aux_type lde stride_e compute_input_typeA compute_input_typeB use_user_args skip_slow_solution_ratio"
 ).split()
 _SCALES = "1 is a number, 2 a vector, 3 one of each 32 neighbours along k, of A and B alike"
@@ -41,6 +41,7 @@ _FLAGS = (
     Flag("activation_arg1", ("--activation_arg1",)),
     Flag("activation_arg2", ("--activation_arg2",)),
     Flag("bias_vector", ("--bias_vector",), takes_value=False),
+    Flag("bias_type", ("--bias_type",), only=tuple(BY_NAME)),
     Flag("grouped_gemm", ("--grouped_gemm",), "ignored", only=("0", "false")),
     Flag("any_stride", ("--any_stride",)),
     *(

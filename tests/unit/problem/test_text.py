@@ -396,6 +396,12 @@ BAD = [
         "mixed types are not supported: a_type is f32, so b_type",
         "^" * 15,
     ),
+    (
+        "hipblaslt-bench --bias_vector --bias_type f32_r",
+        "f:1:43",
+        "a bias is of the result's type, f16, got bias_type f32_r",
+        "^" * 5,
+    ),
     ("hipblaslt-bench --compute_type xf32_r", "f:1:32", "products of f16 are summed in f32", "^" * 6),
     (
         "hipblaslt-bench --a_type f8_r --b_type f8_r --c_type f16_r --beta 1",
@@ -469,6 +475,8 @@ def test_any_text_is_read_or_refused_with_a_diagnostic(text: str) -> None:
         ("--activation_type gelu", "gelu_tanh(x)"),
         ("--activation_type swish", "silu(x)"),
         ("--bias_vector", "x + bias"),
+        ("--bias_vector --bias_type f16_r", "x + bias"),
+        ("--bias_type f32_r", None),
         ("--activation_type none", None),
     ],
 )
