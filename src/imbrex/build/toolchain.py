@@ -35,6 +35,7 @@ __all__ = [
     "compiler_of",
     "failure",
     "find_compiler",
+    "put_sources",
     "run_all",
     "write_sources",
 ]
@@ -214,19 +215,30 @@ def compile_options(isa: Isa, flags: Iterable[str] = ()) -> tuple[str, ...]:
 def write_sources(sources: Mapping[str, str], directory: Path) -> None:
     """Each text into the file of its name below `directory`; a Diagnostic where that cannot be written."""
     try:
-        for file, text in sources.items():
-            path = directory / file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        put_sources(sources, directory)
     except OSError as error:
         raise Diagnostic(f"the source cannot be written to {directory}: {error.strerror or error}") from None
 
 
+def put_sources(sources: Mapping[str, str], directory: Path) -> None:
+    """The same, with the OSError as it is: of a directory that no user has seen."""
+    for file, text in sources.items():
+        path = directory / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
 def run_all(
-    compiler: Compiler, commands: list[tuple[str, ...]], products: list[str], directory: Path
+    compiler: Compiler,
+    commands: list[tuple[str, ...]],
+    products: list[str],
+    directory: Path,
+    *,
+    is_kept: bool = True,
 ) -> None:
     """All commands at once; the first that fails, in order, becomes the Diagnostic and the others are
-    ended.
+    ended.  is_kept: the directory stays, with what the compiler said; else an OSError is raised where that
+    directory cannot be written, which is why a compiler fails on a full disk.
     """
     running: list[subprocess.Popen[str]] = []
     try:
@@ -235,7 +247,7 @@ def run_all(
         for process, product in zip(running, products, strict=True):
             said, _ = process.communicate()
             if process.returncode != 0:
-                raise _failure(compiler, process.returncode, said, product, directory)
+                raise _failure(compiler, process.returncode, said, product, directory, is_kept)
     finally:
         for process in running:
             if process.poll() is None:
@@ -260,7 +272,9 @@ def _start(command: tuple[str, ...], directory: Path) -> subprocess.Popen[str]:
         raise Diagnostic(f"compiler '{command[0]}' does not start: {error}") from None
 
 
-def _failure(compiler: Compiler, status: int, said: str, product: str, directory: Path) -> Diagnostic:
+def _failure(
+    compiler: Compiler, status: int, said: str, product: str, directory: Path, is_kept: bool
+) -> Diagnostic:
     import signal
 
     how = (
@@ -270,8 +284,10 @@ def _failure(compiler: Compiler, status: int, said: str, product: str, directory
     try:
         (directory / LOG).write_text(said, encoding="utf-8")
     except OSError as error:  # a full disk may be why the compiler failed
+        if not is_kept:
+            raise
         return Diagnostic(found.message, hint=f"{directory} cannot be written: {error.strerror or error}")
-    return found
+    return found if is_kept else Diagnostic(found.message)
 
 
 def failure(what: str, said: str, directory: Path, log: str) -> Diagnostic:

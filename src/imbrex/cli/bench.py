@@ -25,7 +25,7 @@ from imbrex.cli.options import (
 )
 from imbrex.cli.options import seconds as in_seconds
 from imbrex.cli.progress import progress
-from imbrex.cli.report_file import write_report
+from imbrex.cli.report_file import file_name, write_report
 from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import ProblemEntry, problems_of
 from imbrex.cli.table import print_table
@@ -75,7 +75,7 @@ NO_WAY = "no way"
     "--seconds", type=float, callback=in_seconds, default=0.3, help="Time for each contender and problem."
 )
 @keep_going_option
-@click.option("-o", "--output", metavar="FILE", help="Write the report there as JSON, too.")
+@click.option("-o", "--output", metavar="FILE", type=file_name, help="Write the report there as JSON, too.")
 def command(
     sources: tuple[str, ...],
     form: str,

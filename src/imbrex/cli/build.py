@@ -11,6 +11,7 @@ from imbrex.build.nvidia.cubin import LOG
 from imbrex.build.nvidia.disassembly import find_disassembler, sass
 from imbrex.cli.options import Choices, choices, format_option, keep_going_option, sources
 from imbrex.cli.replace import replaced
+from imbrex.cli.report_file import file_name
 from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import ProblemEntry
 from imbrex.cli.text import bytes_text, facts, json_text
@@ -32,6 +33,7 @@ __all__ = ["command", "write_files"]
     "--output",
     default="out",
     metavar="FOLDER",
+    type=file_name,
     help="Folder of the files, made where it is not there; out by default.",
 )
 @click.option("--name", metavar="NAME", help="Name of the files; the entry point is imbrex_NAME.")

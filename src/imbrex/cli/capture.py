@@ -9,7 +9,7 @@ import click
 from imbrex.capture import aten, graph
 from imbrex.capture.tally import Tally
 from imbrex.cli.guard import FAILED
-from imbrex.cli.report_file import write_text
+from imbrex.cli.report_file import file_path, write_text
 from imbrex.diagnostic import Diagnostic
 from imbrex.numeral import MOST, whole
 
@@ -29,7 +29,7 @@ def _sizes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
 
 @click.command("capture", short_help="list the problems that a model computes")
 @click.argument("model", metavar="MODEL")
-@click.option("-o", "--output", metavar="FILE", type=Path, help="Where to; standard output by default.")
+@click.option("-o", "--output", metavar="FILE", type=file_path, help="Where to; standard output by default.")
 @click.option("--size", "sizes", multiple=True, callback=_sizes, metavar="NAME=N", help="An open size.")
 @click.option("--training", is_flag=True, help="Forward and backward, of a function that gives a model.")
 def command(model: str, output: Path | None, sizes: dict[str, int], training: bool) -> int:

@@ -12,7 +12,7 @@ import click
 
 from imbrex.cli.guard import FAILED
 from imbrex.cli.options import format_option
-from imbrex.cli.report_file import write_text
+from imbrex.cli.report_file import file_name, write_text
 from imbrex.cli.source import read_problems
 from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text, seconds_text
@@ -40,7 +40,13 @@ def _filters(function: F) -> F:
     for option in (
         click.option("--device", metavar="TEXT", help="Only devices whose name holds this."),
         click.option("--target", metavar="NAME", help="Only this target: cpu, sm_90a, ..."),
-        click.option("--db", "file", metavar="FILE", help="Another database than the user's, or its text."),
+        click.option(
+            "--db",
+            "file",
+            metavar="FILE",
+            type=file_name,
+            help="Another database than the user's, or its text.",
+        ),
     ):
         function = option(function)
     return function
@@ -88,7 +94,9 @@ def best(
 @command.command("export")
 @_filters
 @click.option("--winners", is_flag=True, help="Only the winners, with their verdicts.")
-@click.option("-o", "--output", metavar="FILE", help="Write the text there; by default it is printed.")
+@click.option(
+    "-o", "--output", metavar="FILE", type=file_name, help="Write the text there; by default it is printed."
+)
 def export(
     file: str | None, target: str | None, device: str | None, winners: bool, output: str | None
 ) -> None:
@@ -103,7 +111,7 @@ def export(
 
 @command.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--db", "file", metavar="FILE", help="Another database than the user's.")
+@click.option("--db", "file", metavar="FILE", type=file_name, help="Another database than the user's.")
 def import_(files: tuple[str, ...], file: str | None) -> None:
     """Add the rows of texts that `export` wrote.  All of them are read before one is added."""
     _merge(files, file)
@@ -111,7 +119,7 @@ def import_(files: tuple[str, ...], file: str | None) -> None:
 
 @command.command("merge")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--db", "file", metavar="FILE", help="Another database than the user's.")
+@click.option("--db", "file", metavar="FILE", type=file_name, help="Another database than the user's.")
 def merge(files: tuple[str, ...], file: str | None) -> None:
     """Add the rows of other databases.  A row that is there already stays one; the later of two is kept."""
     _merge(files, file)

@@ -10,7 +10,7 @@ import click
 from imbrex.cli.explore_server import served, study_of
 from imbrex.cli.guard import Misused
 from imbrex.cli.options import Choices, choices
-from imbrex.cli.report_file import write_text
+from imbrex.cli.report_file import file_path, write_text
 from imbrex.cli.text import json_text
 from imbrex.diagnostic import Diagnostic
 from imbrex.explore import PANELS, Study
@@ -27,7 +27,7 @@ __all__ = ["command"]
 @click.option("--panel", "panel", metavar="NAME", help=f"One drawing as SVG: {', '.join(PANELS)}.")
 @click.option("--beside", metavar="TEXT", help="A second configuration, side by side with the first.")
 @click.option("--json", "as_json", is_flag=True, help="The data of the page.")
-@click.option("-o", "--output", metavar="FILE", type=Path, help="Where to; standard output by default.")
+@click.option("-o", "--output", metavar="FILE", type=file_path, help="Where to; standard output by default.")
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import numpy as np
 
+from imbrex.cli.report_file import file_name
 from imbrex.diagnostic import Diagnostic
 from imbrex.emit.graph import FORMATS
 from imbrex.explore.svg import document
@@ -41,7 +42,7 @@ WGM = "wgm"
     "--format", "form", type=click.Choice(["table", "csv", *FORMATS]), default="table",
     help="A table, its picture (svg), or the map as a graph (mermaid, dot, json).",
 )  # fmt: skip
-@click.option("-o", "--output", metavar="FILE", help="Write to a file instead.")
+@click.option("-o", "--output", metavar="FILE", type=file_name, help="Write to a file instead.")
 def command(
     grid: str,
     group: int | None,

@@ -9,6 +9,7 @@ import click
 
 from imbrex.cli import mma_answer as answers
 from imbrex.cli.mma_answer import OPERANDS, Answer
+from imbrex.cli.report_file import file_name
 from imbrex.cli.text import facts
 from imbrex.diagnostic import Diagnostic
 from imbrex.numeral import whole
@@ -39,7 +40,7 @@ __all__ = ["command"]
     "--format", "form", type=click.Choice(["table", "csv", "json", "svg"]), default="table",
     help="How to print the answer; svg draws --matrix, its default, or --registers.",
 )  # fmt: skip
-@click.option("-o", "--output", metavar="FILE", help="Write to a file instead.")
+@click.option("-o", "--output", metavar="FILE", type=file_name, help="Write to a file instead.")
 def command(
     name: str | None,
     chip: str | None,

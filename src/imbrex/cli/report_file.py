@@ -11,7 +11,19 @@ from imbrex.cli.text import json_text
 from imbrex.diagnostic import Diagnostic
 from imbrex.limit import expect_path
 
-__all__ = ["write_bytes", "write_report", "write_text"]
+__all__ = ["file_name", "file_path", "write_bytes", "write_report", "write_text"]
+
+
+def file_name(text: str) -> str:
+    """A path that an option names; a Diagnostic for an empty one, which would be the working directory."""
+    if not text:
+        raise Diagnostic("a path is empty", hint="name a file or a folder; '.' is the working directory")
+    return text
+
+
+def file_path(text: str) -> Path:
+    """The same, as a Path."""
+    return Path(file_name(text))
 
 
 def write_report(document: dict[str, Any], path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from imbrex.cli.report_file import file_name
 from imbrex.cli.text import facts, json_text
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.mma import Operand
@@ -43,7 +44,7 @@ OPERANDS: tuple[Operand, ...] = ("a", "b", "c")
     default="table",
     help="mlir prints functions that pack and unpack; svg draws the tiles.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Write to a file instead.")
+@click.option("-o", "--output", metavar="FILE", type=file_name, help="Write to a file instead.")
 def command(
     name: str | None, operand: Operand | None, convention: KConvention, form: str, output: str | None
 ) -> None:

@@ -14,7 +14,7 @@ import click
 from imbrex.cli.calibrate import INTERRUPTED, calibrated
 from imbrex.cli.guard import FAILED
 from imbrex.cli.options import Choices, emulate_option, format_option, keep_going_option, target_option
-from imbrex.cli.report_file import write_text
+from imbrex.cli.report_file import file_path, write_text
 from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import problems_of, weighted
 from imbrex.cli.table import print_table
@@ -81,9 +81,7 @@ def _devices(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 )
 @click.option("--layout", metavar="ORDER", help="Order of the images' dimensions, such as NHWC.")
 @keep_going_option
-@click.option(
-    "--report", type=click.Path(path_type=Path), metavar="FILE", help="A page with pictures of each problem."
-)
+@click.option("--report", type=file_path, metavar="FILE", help="A page with pictures of each problem.")
 @click.option(
     "--calibrate", is_flag=True, help="Instead: fit the model's parameters to this machine, in 5 minutes."
 )

@@ -10,7 +10,7 @@ import click
 from imbrex.cli.guard import FAILED
 from imbrex.cli.options import Choices, choices, format_option, keep_going_option
 from imbrex.cli.progress import progress
-from imbrex.cli.report_file import write_bytes
+from imbrex.cli.report_file import file_name, file_path, write_bytes
 from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import ProblemEntry
 from imbrex.cli.table import print_table
@@ -33,8 +33,10 @@ COLUMNS = ("problem", "time", "TFLOP/s", "predicted", "measured / predicted")
 @choices
 @format_option
 @keep_going_option
-@click.option("-o", "--output", metavar="FILE", help="The kit: a .tar, .tar.gz or .tar.xz.")
-@click.option("--read", "report", metavar="FILE", type=Path, help="Show what a kit's program has written.")
+@click.option("-o", "--output", metavar="FILE", type=file_name, help="The kit: a .tar, .tar.gz or .tar.xz.")
+@click.option(
+    "--read", "report", metavar="FILE", type=file_path, help="Show what a kit's program has written."
+)
 def command(
     chosen: Choices,
     sources: tuple[str, ...],

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from imbrex.build.cache import Cache
 from imbrex.build.isa import Isa
 from imbrex.build.precompiled import precompiled
-from imbrex.build.toolchain import compile_options, compiler_of, run_all, write_sources
+from imbrex.build.toolchain import compile_options, compiler_of, put_sources, run_all
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.decided import decided
 from imbrex.kernel.options import CompileOptions
@@ -93,7 +93,7 @@ def library(
     texts = {"library.cpp": table, f"{name}.h": header(name, found, str(target))}
     for one in sources:
         texts |= one.files
-    write_sources(texts, folder / "source")
+    put_sources(texts, folder / "source")
     linked(name, _units(sources, target), folder, target.isa, report)
     for file, text in beside(name, found).items():
         (folder / file).write_text(text, encoding="utf-8")
@@ -129,14 +129,14 @@ def linked(
             (*compiler.compile, *compile_options(isa, flags), "-I.", "-c", unit, "-o", f"{unit}.o")
             for unit, flags in some
         ]
-        run_all(compiler, commands, [unit for unit, _ in some], at)
+        run_all(compiler, commands, [unit for unit, _ in some], at, is_kept=False)
     script, made = f"{name}.map", f"lib{name}.so"
     (at / script).write_text(f"{{ global: {symbol_of(name)}_*; local: *; }};\n", encoding="utf-8")
     before = "" if compiler.link[1:2] == ("ld.lld",) else "-Wl,"
     options = (f"{before}--version-script={script}", f"{before}-soname={made}")
     objects = [f"{unit}.o" for unit, _ in units]
     command = (*compiler.link, *options, "-o", f"../{made}", *objects, *compiler.link_libraries)
-    run_all(compiler, [command], [made], at)
+    run_all(compiler, [command], [made], at, is_kept=False)
     for leftover in (*objects, script):
         (at / leftover).unlink()
 

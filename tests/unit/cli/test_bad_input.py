@@ -26,6 +26,12 @@ MANY = "9" * 5000
 
 
 BAD: dict[str, tuple[tuple[str, ...], str]] = {
+    "a folder of no name": (("build", GEMM, "-o", ""), "error: a path is empty"),
+    "a library's folder of no name": (("build", GEMM, "--library", "x", "-o", ""), "error: a path is empty"),
+    "a text's file of no name": (("db", "export", "-o", ""), "error: a path is empty"),
+    "a database of no name": (("db", "list", "--db", ""), "error: a path is empty"),
+    "a page of no name": (("tune", GEMM, "--report", ""), "error: a path is empty"),
+    "a drawing's file of no name": (("explore", GEMM, "-o", ""), "error: a path is empty"),
     "no such file": (("run", "nothing.txt"), "error: 'nothing.txt' is no file, and no problem"),
     "a directory": (("run", "."), "error: cannot read '.': it is a directory"),
     "an empty line": (("run", " "), "error: the problem is empty"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import subprocess
@@ -18,9 +19,11 @@ from tests.patience import HANG_S
 from tests.unit.cli.conftest import Said
 
 from imbrex.build.isa import isa
+from imbrex.build.toolchain import find_compiler, run_all
 from imbrex.cli import main
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.sizes import sizes_of
+from imbrex.library import make
 from imbrex.problem import parse_problem
 
 Imbrex: TypeAlias = Callable[..., Said]
@@ -232,3 +235,30 @@ def test_nothing_is_half_written(imbrex: Imbrex, tmp_path: Path, monkeypatch: py
 def test_what_is_no_library(imbrex: Imbrex, tmp_path: Path, words: tuple[str, ...], told: str) -> None:
     said = imbrex("build", *words, "-o", str(tmp_path / "out"))
     assert said.code == 1 and told in said.errors and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("at", ["sources", "compiler"])
+def test_a_full_disk_is_said_of_the_folder_that_was_named(
+    at: str, imbrex: Imbrex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(make, {"sources": "put_sources", "compiler": "run_all"}[at], full)
+    said = imbrex("build", NET[0], "--library", "net", "-o", str(tmp_path / "out"))
+    assert (said.code, said.errors) == (
+        1,
+        f"error: cannot write to '{tmp_path / 'out'}': no space left on device\n",
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_compiler_of_a_folder_that_goes_names_no_file_there(tmp_path: Path) -> None:
+    compiler = find_compiler()
+    with pytest.raises(Diagnostic) as caught:
+        run_all(compiler, [("false",)], ["a.cpp"], tmp_path, is_kept=False)
+    assert str(tmp_path) not in str(caught.value) and "failed with exit status 1" in caught.value.message
+    (tmp_path / "compiler.log").unlink()
+    (tmp_path / "compiler.log").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        run_all(compiler, [("false",)], ["a.cpp"], tmp_path, is_kept=False)
