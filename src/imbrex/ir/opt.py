@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from io import BytesIO, UnsupportedOperation
+from io import BytesIO, StringIO, UnsupportedOperation
 from typing import IO
 
 from xdsl.context import Context
@@ -83,8 +83,13 @@ class ImbrexOpt(xDSLOptMain):
         return "<stdin>" if self.args.input_file in (None, "-") else self.args.input_file
 
     def prepare_output(self) -> IO[str]:
+        """A file's text is held until all of it is there."""
+        return sys.stdout if self.args.output_file is None else StringIO()
+
+    def _write(self, text: str) -> None:
         try:
-            return super().prepare_output()
+            with open(self.args.output_file, "w", encoding="utf-8") as file:
+                file.write(text)
         except OSError as error:
             raise Diagnostic(f"cannot write '{self.args.output_file}': {error.strerror}") from None
 
@@ -116,9 +121,10 @@ class ImbrexOpt(xDSLOptMain):
         return super().output_resulting_program(prog)
 
     def run(self) -> None:
-        """Every piece of the input in turn; SystemExit(1) when one of them is wrong."""
+        """Every piece of the input in turn; SystemExit(1) when one of them is wrong, and then no file."""
         chunks, extension = self.prepare_input()
         output = self.prepare_output()
+        held = output if isinstance(output, StringIO) and output is not sys.stdout else None
         failed = False
         for i, (chunk, offset) in enumerate(chunks):
             output.write("// -----\n" if i else "")
@@ -133,10 +139,10 @@ class ImbrexOpt(xDSLOptMain):
                     failed = True
                     print(error, file=sys.stderr)
             output.flush()
-        if output is not sys.stdout:
-            output.close()
         if failed:
             sys.exit(1)
+        if held is not None:
+            self._write(held.getvalue())
 
     def _between(self, before: ModulePass | None, module: ModuleOp, after: ModulePass | None) -> None:
         if not self.args.disable_verify:

@@ -53,6 +53,18 @@ def test_output_file(gemm: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (tmp_path / "out.mlir").read_text() == capsys.readouterr().out
 
 
+def test_an_output_file_stays_where_an_input_is_wrong(
+    gemm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad, out = tmp_path / "bad.mlir", tmp_path / "out.mlir"
+    bad.write_text(f"{GEMM}// -----\nfunc.func @f( {{}}\n")
+    out.write_text("what was there")
+    assert "error" in fails(capsys, str(bad), "--split-input-file", "-o", str(out))
+    assert out.read_text() == "what was there"
+    assert "unknown pass" in fails(capsys, gemm, "-p", "nothing", "-o", str(out))
+    assert out.read_text() == "what was there"
+
+
 @pytest.mark.parametrize(
     ("passes", "message"),
     [
@@ -93,7 +105,8 @@ def test_every_piece_is_read_and_one_bad_piece_fails(
 def test_an_output_without_room_is_one_message(gemm: str, capsys: pytest.CaptureFixture[str]) -> None:
     if not Path("/dev/full").is_char_device():
         pytest.skip("no device that is always full")
-    assert fails(capsys, gemm, "-o", "/dev/full") == "error: cannot write: no space left on device\n"
+    said = fails(capsys, gemm, "-o", "/dev/full")
+    assert said == "error: cannot write '/dev/full': No space left on device\n"
 
 
 def test_stdin_and_no_traceback() -> None:
