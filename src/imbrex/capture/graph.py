@@ -15,7 +15,7 @@ from typing import Any, Final
 from imbrex.capture.layer import Conv, product
 from imbrex.capture.tally import Tally
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.problem import Problem
+from imbrex.problem import Conv2d, Problem
 
 __all__ = ["captured"]
 
@@ -109,6 +109,8 @@ def _note(tally: Tally, onnx: Any, node: Any, values: Values) -> None:
         tally.add(node.op_type, lambda: [reader(list(node.input), node.output[0], attributes, values)])
     elif node.op_type in UNSUPPORTED:
         tally.leave(node.op_type, UNSUPPORTED[node.op_type])
+    elif node.domain not in ("", "ai.onnx"):
+        tally.leave(node.op_type, f"ops of the domain '{node.domain}' are not known")
     else:
         tally.pass_by(node.op_type)
 
@@ -117,14 +119,24 @@ def _conv(names: list[str], out: str, attributes: Mapping[str, Any], values: Val
     x, w = values.shape(names[0]), values.shape(names[1])
     after = "x + bias" if len(names) > 2 and names[2] else None
     moves = _moves(x, w, values.shape(out), attributes)
-    return Conv(x, w, *moves, values.types[names[0]]).problem("forward", after)
+    problem = Conv(x, w, *moves, values.types[names[0]]).problem("forward", after)
+    return _meeting(problem, values.shape(out))
 
 
 def _conv_transpose(names: list[str], out: str, attributes: Mapping[str, Any], values: Values) -> Problem:
     """The gradient by the images of the convolution that reads what this one writes."""
     x, w, y = values.shape(names[0]), values.shape(names[1]), values.shape(out)
     moves = _moves(y, w, x, attributes)
-    return Conv(y, w, *moves, values.types[names[0]]).problem("backward_data")
+    return _meeting(Conv(y, w, *moves, values.types[names[0]]).problem("backward_data"), x)
+
+
+def _meeting(problem: Conv2d, shape: tuple[int, ...]) -> Conv2d:
+    """The problem, whose result has the shape of the graph's; a Diagnostic where it does not."""
+    found = (problem.n, problem.k, *(problem.ho, problem.wo)[4 - len(shape) :])
+    if found != shape:
+        message = f"pads and strides make results of {found}, and the graph says {shape}"
+        raise Diagnostic(message)
+    return problem
 
 
 def _moves(
@@ -137,10 +149,11 @@ def _moves(
     given = list(attributes.get("pads", [0] * 2 * rank))
     pads = tuple(zip(given[:rank], given[rank:], strict=True))
     automatic = bytes(attributes.get("auto_pad", b"NOTSET")).decode()
-    if automatic.startswith("SAME"):
+    if automatic.startswith("SAME") or "output_shape" in attributes:
         rows = zip(x[2:], y[2:], w[2:], stride, dilation, strict=True)
         every = [max(0, (ys - 1) * s + d * (f - 1) + 1 - xs) for xs, ys, f, s, d in rows]
-        before = [(t + 1) // 2 if automatic == "SAME_LOWER" else t // 2 for t in every]
+        is_upper = automatic == "SAME_UPPER"  # else the odd one comes before (ONNX)
+        before = [t // 2 if is_upper else (t + 1) // 2 for t in every]
         pads = tuple((b, t - b) for b, t in zip(before, every, strict=True))
     return stride, pads, dilation, int(attributes.get("group", 1))
 

@@ -39,7 +39,11 @@ class Conv:
             return self._with_a_row().problem(direction, epilogue)
         if rank != 2:
             raise Diagnostic(f"only convolutions of one and two dimensions are supported, this has {rank}")
-        (n, c, h, w), (k, _, y, x) = self.images, self.filters
+        (n, c, h, w), (k, per_group, y, x) = self.images, self.filters
+        if c != per_group * self.groups:
+            groups = "1 group" if self.groups == 1 else f"{self.groups} groups"
+            message = f"filters of {per_group} channels do not meet images of {c} in {groups}"
+            raise Diagnostic(message)
         images, filters, results = self.is_last
         return Conv2d(
             direction, n, c, h, w, k, y, x,
@@ -88,4 +92,9 @@ def product(
 def _broadcast(one: Sequence[int], other: Sequence[int]) -> list[int]:
     rank = max(len(one), len(other))
     pairs = zip((1,) * (rank - len(one)) + tuple(one), (1,) * (rank - len(other)) + tuple(other), strict=True)
-    return [max(pair) for pair in pairs]
+    found: list[int] = []
+    for size, with_size in pairs:
+        if size != with_size and 1 not in (size, with_size):
+            raise Diagnostic(f"batches of {tuple(one)} and {tuple(other)} do not broadcast")
+        found.append(with_size if size == 1 else size)
+    return found

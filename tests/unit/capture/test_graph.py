@@ -74,3 +74,46 @@ def test_sizes_that_the_file_leaves_open(model: Path, tmp_path: Path) -> None:
     for name, told in (("none.onnx", "is no model of ONNX"), ("missing.onnx", "no such file")):
         with pytest.raises(Diagnostic, match=told):
             captured(tmp_path / name, {})
+
+
+def one(tmp_path: Path, op: str, shapes: dict[str, Any], domain: str = "", **attributes: Any) -> Any:
+    """What a graph of one node of arrays of these shapes holds."""
+    given = [H.make_tensor_value_info(name, FLOAT, shape) for name, shape in shapes.items()]
+    node = H.make_node(op, list(shapes), ["y"], domain=domain, **attributes)
+    graph = H.make_graph([node], "net", given, [H.make_tensor_value_info("y", FLOAT, None)])
+    path = tmp_path / "one.onnx"
+    domains = [H.make_opsetid("", 17), *([H.make_opsetid(domain, 1)] if domain else [])]
+    onnx.save(H.make_model(graph, opset_imports=domains), str(path))
+    return captured(path, {})
+
+
+@pytest.mark.parametrize(
+    ("attributes", "pads"),
+    [
+        ({"output_shape": [10, 10]}, "-p 1,0 -q 1,0"),
+        ({"output_shape": [10, 10], "auto_pad": "SAME_UPPER"}, "-p 0,1 -q 0,1"),
+        ({"auto_pad": "SAME_UPPER"}, "-p 0,1 -q 0,1"),
+        ({"output_padding": [1, 0], "pads": [1, 0, 1, 0]}, "-p 1 -q 0"),
+    ],
+)
+def test_pads_of_a_transposed_convolution(tmp_path: Path, attributes: dict[str, Any], pads: str) -> None:
+    shapes = {"x": [1, 4, 5, 5], "w": [4, 6, 3, 3]}
+    (problem,) = one(tmp_path, "ConvTranspose", shapes, strides=[2, 2], **attributes).problems
+    size = f"-H 10 -W {11 if 'output_padding' in attributes else 10}"
+    assert [problem] == parse_problem(f"conv -n 1 -c 6 {size} -k 4 -y 3 -x 3 {pads} -u 2 -v 2 -F 2")
+    assert (problem.ho, problem.wo) == (5, 5)
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "domain", "reason"),
+    [
+        ("Conv", {"x": [1, 5, 9, 9], "w": [6, 4, 3, 3]}, "", "filters of 4 channels do not meet images of 5"),
+        ("MatMul", {"a": [2, 3, 4], "b": [3, 4, 5]}, "", "batches of (2,) and (3,) do not broadcast"),
+        ("FusedMatMul", {"a": [3, 4], "b": [4, 5]}, "com.microsoft", "of the domain 'com.microsoft'"),
+    ],
+)
+def test_what_does_not_fit_or_is_of_others_is_left_out(
+    tmp_path: Path, op: str, shapes: dict[str, Any], domain: str, reason: str
+) -> None:
+    tally = one(tmp_path, op, shapes, domain)
+    assert not tally.problems and reason in tally.left_lines[0]
