@@ -68,6 +68,8 @@ def table(
     function: str, values: Sequence[str], kind: str = "const int64_t", argument: str = "launch"
 ) -> list[str]:
     """A C function from a number, of a launch by default, to its value."""
+    if not values:  # C++ has no array of no elements
+        return [f"{function}(int {argument}) {{", f"  (void){argument};", "  return 0;", "}"]
     return [
         f"{function}(int {argument}) {{",
         f"  static {kind} values[] = {{{', '.join(values)}}};",

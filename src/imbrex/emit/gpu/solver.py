@@ -18,7 +18,7 @@ def solver_unit(
     launches = [{"grid_size": k.grid_size, "block_size": k.block_size, **geometry(k)} for k in kernels]
     sizes = [
         line
-        for size in launches[0]
+        for size in (launches[0] if launches else ("grid_size", "block_size"))
         for line in table(f"int64_t {name}_{size}", [str(launch[size]) for launch in launches])
     ]
     return [
