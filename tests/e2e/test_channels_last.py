@@ -167,3 +167,9 @@ def test_what_is_refused(problem: imbrex.Problem, target: str, algorithm: str, m
     with pytest.raises(Diagnostic) as refused:
         imbrex.compile(problem, target, algorithm=algorithm)
     assert message in refused.value.message
+
+
+def test_gaps_of_a_result_that_is_copied_are_cleared() -> None:
+    """Strides leave pixels that no phase writes, in an array between the launches."""
+    problem = Conv2d("backward_data", 1, 16, 6, 5, 4, 1, 3, pad_h=1, stride=(2, 1), dtype="f16")
+    assert imbrex.compile(problem, "gfx942", emulate="isa", algorithm="all_last").check(1).is_right

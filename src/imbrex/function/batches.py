@@ -25,7 +25,7 @@ from imbrex.problem import Conv2d, Problem, problem_text
 from imbrex.problem.run_time import MOST_IMAGES, MOST_ROWS
 from imbrex.run.cpu import thread_count
 
-__all__ = ["Batches", "expect_batches", "kernel_of", "open_problem", "refuse"]
+__all__ = ["Batches", "expect_batches", "kernel_of", "open_problem", "refuse", "serving"]
 
 Batches: TypeAlias = Literal["each", "any"]
 
@@ -82,15 +82,27 @@ def kernel_of(
             except NotBuilt:
                 continue
             return found if one is problem else found.at(number)
-    if not family.own or number in family.own:
-        family.own.add(number)
+    if serving(problem, where.target, thread_count(where.threads)) is problem:
         return make(problem)
-    _tell_once("any", _announced(opened, number, family))
     try:
         return make(opened).at(number)
     except Diagnostic as error:
         refuse(opened, where.target, thread_count(where.threads), error.message)
         return make(problem)
+
+
+def serving(problem: Problem, target: Target, threads: int) -> Problem:
+    """The problem whose kernel "any" gives this one: itself, or with any number of images or rows."""
+    opened = open_problem(problem)
+    if opened is None:
+        return problem
+    family = _families.setdefault((opened, target, threads), _Family())
+    number = problem.n if isinstance(problem, Conv2d) else problem.m
+    if family.refused is not None or not family.own or number in family.own:
+        family.own.add(number)
+        return problem
+    _tell_once("any", _announced(opened, number, family))
+    return opened
 
 
 def refuse(opened: Problem, target: Target, threads: int, reason: str) -> None:

@@ -40,7 +40,7 @@ def registered(problem: Problem, threads: int) -> str:
     known = digest([problem_text(problem), str(threads)])[:16]
     source = sourced(options_of(problem, CPU, Constraints(), threads, None), 1, f"jax_{known}", 0)
     own = MEMORY + unit(source.part, problem)
-    text = _handler(problem, own, "", str(threads), "got no memory, or not the registers that it needs")
+    text = _handler(problem, own, "", str(threads), NO_MEMORY)
     return _register({**source.files, **text}, source.flags, "cpu")
 
 
@@ -56,7 +56,10 @@ def on_gpu(problem: Problem, kind: str) -> str:
 def _handler(problem: Problem, own: str, before: str, where: str, failed: str) -> dict[str, str]:
     """The handler's files.  own: what has `run_0`.  where: its argument beside the arrays, after `before`."""
     written = ", ".join(str(operand.is_written).lower() for operand in problem.operands)
-    words = {"WHERE": where, "MARKS": written, "BEFORE": before, "UNIT": own}
+    read = [operand for operand in problem.operands if not operand.is_written]
+    of = [] if problem.run_time is None else [i for i, o in enumerate(read) if problem.run_time.is_of(o)]
+    rows = f"static_cast<XLA_FFI_Buffer *>(frame->args.args[{of[0]}])->dims[0]" if of else "0"
+    words = {"WHERE": where, "ROWS": rows, "MARKS": written, "BEFORE": before, "UNIT": own}
     text = HANDLER
     for word, replaced in {**words, "MESSAGE": failed}.items():
         text = text.replace(word, replaced)
@@ -84,6 +87,7 @@ STREAM: Final = """
   got.struct_size = sizeof(got);
   got.ctx = frame->ctx;
   if (XLA_FFI_Error *const error = frame->api->XLA_FFI_Stream_Get(&got)) return error;"""
+NO_MEMORY: Final = "got no memory, not the registers that it needs, or rows that it does not take"
 FAILED: Final = "was not launched; the codes of libraries for a GPU say why"
 HANDLER: Final = """#include "c_api.h"
 
@@ -109,7 +113,7 @@ extern "C" XLA_FFI_Error *imbrex_jax_handler(XLA_FFI_CallFrame *frame) {
     arrays[i] = static_cast<XLA_FFI_Buffer *>(buffer)->data;
   }
   BEFORE
-  int code = run_0(arrays, 0, WHERE);
+  int code = run_0(arrays, ROWS, WHERE);
   if (code == 0) return nullptr;
   char message[] = "code     0: a kernel of Imbrex MESSAGE";
   for (int at = 9; code > 0 && at > 4; code /= 10) message[at--] = char('0' + code % 10);

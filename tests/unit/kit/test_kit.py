@@ -33,6 +33,10 @@ CASES = (
     Case(Gemm(35, 24, 40, dtype="f8e4m3fnuz", epilogue="gelu(pre_activation(x + bias))")),
     Case(Conv2d("backward_data", 1, 4, 7, 6, 5, 3, 3, pad_h=1, dtype="f32"), algorithm="v1r1"),
     Case(Gemm(20, 30, 52, dtype="i8")),
+    Case(
+        Conv2d("backward_data", 1, 16, 6, 5, 4, 1, 3, pad_h=1, stride=(2, 1), dtype="f16"),
+        algorithm="all_last",
+    ),
     Case(Gemm(18, 20, 24, batch=2, dtype="f16", lda=26, stride_b=0)),
 )
 ENVIRONMENT = {**os.environ, "CHIP": "gfx942:sramecc+:xnack-"}
@@ -84,18 +88,18 @@ def test_every_kernel_is_right_and_the_report_is_read(
     assert said.out.count("right  ") == len(CASES) == len(report["cases"])
     kinds = [[one["values"] for one in case["passes"]] for case in report["cases"]]
     every = ["integer", "float", "probe"]
-    assert kinds == [*[every] * 4, ["integer", "probe"], every]
+    assert kinds == [*[every] * 4, ["integer", "probe"], every, every]
     told = [one["told"] for case in report["cases"] for one in case["passes"]]
     assert any("all equal" in text for text in told) and any("of its bound" in text for text in told)
     assert report["device"]["chip"] == "gfx942" and report["device"]["name"] == "a stand-in"
     (timed,) = (case for case in report["cases"] if "time_s" in case)
     assert timed["is_timed"] and timed["predicted_s"] > 0
     shown = imbrex("verify", "--read", str(kit.parent / "report.json"))
-    assert shown.code == 0 and "6 of 6 kernels" in shown.out and "TFLOP/s" in shown.out
+    assert shown.code == 0 and "7 of 7 kernels" in shown.out and "TFLOP/s" in shown.out
     ratio = timed["time_s"]["median"] / timed["predicted_s"]
     assert f"{ratio:.2f} in the geometric mean" in shown.out
     as_json = json.loads(imbrex("verify", "--read", str(kit.parent / "report.json"), "--format", "json").out)
-    assert as_json["right"] == 6 and as_json["cases"][0]["ratio"] == ratio
+    assert as_json["right"] == 7 and as_json["cases"][0]["ratio"] == ratio
 
 
 def spoil(kit: Path, change: Callable[[Any], None]) -> None:
@@ -138,7 +142,7 @@ def test_a_wrong_kernel_is_seen(
     spoil(kit, change)
     said, report = run(kit, library, "--no-times")
     assert said.code == 1
-    assert [case["is_right"] for case in report["cases"]] == [i != number for i in range(6)], said
+    assert [case["is_right"] for case in report["cases"]] == [i != number for i in range(len(CASES))], said
     assert message in said.out, said
     shown = imbrex("verify", "--read", str(kit.parent / "report.json"))
     assert shown.code == 1 and message in shown.out

@@ -89,7 +89,8 @@ def ran(hip: Hip, folder: Path, kit: JsonObject, case: JsonObject, *, is_timed: 
             scratch.append(hip.allocate(scratch_array["bytes"]))
             made.append(scratch[-1])
             hip.fill(scratch[-1], 0 if scratch_array["zeroed"] else 0xFF, scratch_array["bytes"])
-        queue = _Queue(hip, module, case["steps"], arrays, scratch)
+        sizes = [one["bytes"] for one in case["workspace"]]
+        queue = _Queue(hip, module, case["steps"], arrays, list(zip(scratch, sizes, strict=True)))
         passes = [_pass(hip, queue, arrays, values_pass) for values_pass in case["passes"]]
         found: dict[str, Any] = {"is_right": all(one["is_right"] for one in passes), "passes": passes}
         if is_timed and case["is_timed"] and found["is_right"]:
@@ -110,10 +111,11 @@ class _Queue:
         module: int,
         steps: Sequence[JsonObject],
         arrays: Sequence[Memory],
-        scratch: Sequence[int],
+        scratch: Sequence[tuple[int, int]],
     ) -> None:
-        self.hip, self.steps, self.arrays = hip, steps, arrays
-        self.addresses = [*(array.address for array in arrays), *scratch]
+        self.hip, self.steps = hip, steps
+        spans = [(array.address, array.reach * array.element["bytes"]) for array in arrays]
+        self.addresses, self.sizes = zip(*spans, *scratch, strict=True)
         names = {step["kernel"] for step in steps if "kernel" in step}
         self.functions = {name: hip.function(module, name) for name in names}
 
@@ -121,8 +123,7 @@ class _Queue:
         for step in self.steps:
             if "kernel" not in step:
                 place: int = step["argument"]
-                array = self.arrays[place]
-                self.hip.clear(array.address, array.reach * array.element["bytes"])
+                self.hip.clear(self.addresses[place], self.sizes[place])
                 continue
             places: list[int] = step["arguments"]
             pointers = [self.addresses[place] for place in places]

@@ -76,7 +76,7 @@ class HipKernel(GpuKernel):
     ) -> None:
         match step:
             case Zero():
-                p = self.parameters[step.argument]
+                p = (*self.parameters, *self.workspace)[step.argument]
                 cleared = hip.hipMemsetAsync(addresses[step.argument], 0, p.bytes, stream)
                 done(cleared, f"clearing '{p.name}'")
             case Launch():
