@@ -62,10 +62,10 @@ def pads_of(
     if isinstance(padding, str) or len(pairs) != 2 or any(len(pair) != 2 for pair in pairs):
         wanted = "a number, one of height and one of width, a pair of each, 'SAME' or 'VALID'"
         raise ValueError(f"'padding' should be {wanted}, got {padding!r}")
-    top, bottom, left, right = integers("padding", [side for pair in pairs for side in pair])
+    top, bottom, left, right = integers("padding", [side for pair in pairs for side in pair], 0)
     return (top, bottom), (left, right)
 
 
 def is_one(value: Any) -> bool:
     """Is it one value, not several in a row?"""
-    return isinstance(value, str) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0
+    return isinstance(value, str | bytes) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0

@@ -44,7 +44,7 @@ def conv2d(
     _expect_alike(x, w, 4)
     layouts = layouts_of(dimension_numbers)
     both = _two("stride", stride), _two("dilation", dilation)
-    (groups,) = integers("groups", (groups,))
+    (groups,) = integers("groups", (groups,), 1)
     images, filters = sizes(x.shape, layouts.images), sizes(w.shape, layouts.filters)
     if images["c"] != filters["c"] * groups:
         channels = f"images of {images['c']} channels do not meet filters of {filters['c']} in each group"
@@ -104,7 +104,7 @@ def _finish(
 
 def _two(name: str, value: Any) -> tuple[int, int]:
     """Height and width; TypeError and ValueError, in which `name` is the argument, for what is neither."""
-    found = integers(name, (value, value) if is_one(value) else tuple(value))
+    found = integers(name, (value, value) if is_one(value) else tuple(value), 1)
     if len(found) != 2:
         raise ValueError(f"'{name}' should be one integer or two, got {len(found)}")
     return found[0], found[1]

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, cast
 from imbrex.diagnostic import did_you_mean
 from imbrex.function.batches import Batches, expect_batches
 from imbrex.function.window import integers
+from imbrex.numeral import MOST, must_be
 
 __all__ = [
     "Pair", "expect_broadcast", "expect_fit", "expect_further", "expect_rank", "expect_tensors", "kernels",
@@ -89,9 +90,11 @@ def one_of(name: str, value: Any, known: Sequence[str]) -> None:
 
 def whole(name: str, value: Any, least: int) -> int:
     """An integer from `least` on; TypeError and ValueError."""
-    found = value if isinstance(value, int) else integers(name, (value,))[0]
+    found = value if type(value) is int else integers(name, (value,))[0]
     if found < least:
         raise ValueError(f"'{name}' should be at least {least}, got {found}")
+    if found > MOST:
+        raise ValueError(must_be(f"'{name}'", found, least))
     return found
 
 
@@ -99,7 +102,8 @@ def pair(name: str, value: Any, least: int) -> tuple[int, ...]:
     """Height and width, of one number, one in a sequence, or two."""
     if isinstance(value, tuple) and _is_two(cast("tuple[Any, ...]", value), least):  # as layers have them
         return cast("tuple[int, int]", value)
-    if isinstance(value, str | float) or value is None:
+    is_several = hasattr(value, "__iter__") and not isinstance(value, str | bytes)
+    if isinstance(value, bool) or not (is_several or isinstance(value, int)):
         raise TypeError(f"'{name}' should be one integer or two, got {value!r}")
     found: tuple[Any, ...] = (value,) if isinstance(value, int) else tuple(cast("Sequence[Any]", value))
     if not 1 <= len(found) <= 2:
@@ -111,7 +115,8 @@ def _is_two(value: tuple[Any, ...], least: int) -> bool:
     if len(value) != 2:
         return False
     height, width = value
-    return type(height) is int and type(width) is int and height >= least and width >= least
+    are_whole = type(height) is int and type(width) is int
+    return are_whole and least <= height <= MOST and least <= width <= MOST
 
 
 def pads(padding: Any, weight: Any, stride: Sequence[int], dilation: Sequence[int]) -> tuple[int, ...]:
