@@ -144,3 +144,18 @@ def test_what_an_argument_is_not_is_refused(
 ) -> None:
     with pytest.raises(error, match="'it' should be"):
         check("it", value)
+
+
+def test_a_kernel_is_asked_for_a_size_that_it_has_and_a_seed_that_is_one() -> None:
+    fixed, open_ = imbrex.compile(LINE), imbrex.compile("gemm -m ?2..5 -n 3 -k 4")
+    with pytest.raises(Diagnostic, match="the kernel has no run-time size"):
+        fixed.at(5)
+    size: Any
+    for size in ("x", None, 2.0):
+        with pytest.raises(TypeError, match="'size' should be an integer from 0, got"):
+            open_.at(size)
+    with pytest.raises(Diagnostic, match="m is from 2 to 5, got 6"):
+        open_.at(6)
+    for seed in (-1, "x", None):
+        with pytest.raises((TypeError, ValueError), match="'seed' should be an integer from 0, got"):
+            fixed.check(seed)  # type: ignore[arg-type]

@@ -12,11 +12,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
 
+from imbrex.argument import whole
 from imbrex.build.amd.code_object import CodeObject
 from imbrex.build.amd.lds import LdsCost
 from imbrex.build.cache import entry_bytes, is_private
 from imbrex.build.nvidia.cubin import Cubin
 from imbrex.build.shared_library import SharedLibrary
+from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.built import SUFFIXES, Library, built
 from imbrex.kernel.choice import Choice
 from imbrex.kernel.options import CompileOptions
@@ -250,6 +252,7 @@ class Kernel:
         from imbrex.verify.data import values_of
         from imbrex.verify.verdict import Pass, Verdict
 
+        seed = whole("seed", seed, 0)
         self.loaded.prepare()
         if self.problem.run_time is not None:
             checked = (self.at(size).check(seed, values=values, threads=threads) for size in self.sizes)
@@ -276,6 +279,9 @@ class Kernel:
         from imbrex.config.configuration import parse
         from imbrex.config.tuning import text
 
+        if self.problem.run_time is None:
+            raise Diagnostic("the kernel has no run-time size", hint="a problem's '?' leaves one open")
+        size = whole("size", size, 0)
         fixed, chosen = self.problem.at(size), of_size(parse(self.configuration), size)
         return replace(
             self,

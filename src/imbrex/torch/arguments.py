@@ -102,7 +102,7 @@ def pair(name: str, value: Any, least: int) -> tuple[int, ...]:
     """Height and width, of one number, one in a sequence, or two."""
     if isinstance(value, tuple) and _is_two(cast("tuple[Any, ...]", value), least):  # as layers have them
         return cast("tuple[int, int]", value)
-    is_several = hasattr(value, "__iter__") and not isinstance(value, str | bytes)
+    is_several = hasattr(cast("object", value), "__iter__") and not isinstance(value, str | bytes)
     if isinstance(value, bool) or not (is_several or isinstance(value, int)):
         raise TypeError(f"'{name}' should be one integer or two, got {value!r}")
     found: tuple[Any, ...] = (value,) if isinstance(value, int) else tuple(cast("Sequence[Any]", value))
