@@ -1,4 +1,4 @@
-"""The device that JAX computes on, as a target."""
+"""The device that JAX computes on, as a target, and the axes of a mesh of several."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from imbrex.chip import GPU_MACHINES
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["kind"]
+__all__ = ["alike", "kind", "varying"]
 
 jax: Any = import_module("jax")
 
@@ -33,3 +33,26 @@ def kind() -> str:
             f"{message}, a {device.device_kind}", hint="jax.config.update('jax_platforms', 'cpu')"
         )
     return found
+
+
+def varying(*types: Any) -> frozenset[str]:
+    """The axes of `jax.shard_map`'s mesh along which any array differs.  types: as of `jax.typeof`."""
+    of = (getattr(one, "manual_axis_type", None) for one in types)  # JAX from 0.10 on
+    named = [
+        getattr(one, "vma", ()) if new is None else new.varying for one, new in zip(types, of, strict=True)
+    ]
+    return frozenset[str]().union(*named)
+
+
+def alike(*arrays: Any) -> list[Any]:
+    """The arrays, each as one that differs along the axes of them all.
+
+    What differs nowhere has a gradient that is a sum over those axes, which JAX adds up.
+    """
+    axes = varying(*map(jax.typeof, arrays))
+    return [_cast(one, tuple(more)) if (more := axes - varying(jax.typeof(one))) else one for one in arrays]
+
+
+def _cast(array: Any, axes: tuple[str, ...]) -> Any:
+    pcast = getattr(jax.lax, "pcast", None)
+    return jax.lax.pvary(array, axes) if pcast is None else pcast(array, axes, to="varying")

@@ -1,4 +1,8 @@
-"""Functions of JAX's arrays: a convolution and a product, an activation of both and what is added to sums."""
+"""Functions of JAX's arrays: convolutions and products, an activation of both and what is added to sums.
+
+batches, of each: "each", a kernel for each number of images or of rows, or "any", one for all numbers but the
+first that is met (`imbrex.function.batches`), and for those of `jax.export` that have no value.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,16 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from imbrex.dtype import F64, I8, dtype
+from imbrex.function.batches import Batches, expect_batches
 from imbrex.function.window import integers
 from imbrex.jax.activation import ACTIVATIONS
-from imbrex.jax.derivatives import Moves, Shape, Turned, conv, convolution, fused, product, sizes
-from imbrex.jax.device import kind
-from imbrex.jax.layouts import CHANNELS_FIRST, is_one, layouts_of, pads_of
+from imbrex.jax.call import Moves, Shape, Turned, convolution, sizes
+from imbrex.jax.derivatives import conv, data, fused, product
+from imbrex.jax.device import alike, kind
+from imbrex.jax.layouts import CHANNELS_FIRST, Layouts, is_one, layouts_of, pads_of
 from imbrex.problem.activation import expect_activation, is_f32
 
-__all__ = ["conv2d", "matmul"]
+__all__ = ["conv2d", "conv_transpose2d", "linear", "matmul"]
 
 Pair: TypeAlias = "int | Sequence[int]"
 
@@ -30,6 +36,7 @@ def conv2d(
     bias: Any = None,
     residual: Any = None,
     activation: str | None = None,
+    batches: Batches = "each",
 ) -> Any:
     """activation(convolution of images by filters + bias + residual), one kernel.
 
@@ -40,44 +47,166 @@ def conv2d(
 
     Raises ValueError and TypeError for what does not fit, before anything is compiled.
     """
-    kind()
-    _expect_alike(x, w, 4)
-    layouts = layouts_of(dimension_numbers)
-    both = _two("stride", stride), _two("dilation", dilation)
-    (groups,) = integers("groups", (groups,), 1)
-    images, filters = sizes(x.shape, layouts.images), sizes(w.shape, layouts.filters)
-    if images["c"] != filters["c"] * groups:
+    moves = _moves(x, w, stride, dilation, groups, dimension_numbers, batches)
+    images, filters = sizes(x.shape, moves.layouts.images), sizes(w.shape, moves.layouts.filters)
+    if images["c"] != filters["c"] * moves.groups:
         channels = f"images of {images['c']} channels do not meet filters of {filters['c']} in each group"
         raise ValueError(channels)
-    pads = pads_of(padding, (images["h"], images["w"]), (filters["y"], filters["x"]), both)
-    moves = Moves(both[0], pads, both[1], groups, layouts)
-    result = convolution("forward", x.shape, w.shape, moves, x.dtype).result.shape
-    return _finish(conv, x, w, moves, (bias, residual, filters["k"], tuple(result)), activation)
+    pads = pads_of(
+        padding,
+        (images["h"], images["w"]),
+        (filters["y"], filters["x"]),
+        (moves.stride, moves.dilation),
+    )
+    moves = moves._replace(padding=pads)
+    found = convolution("forward", x.shape, w.shape, moves, x.dtype).result.shape
+    shape = _with_number(found, moves.layouts.result.index("n"), images["n"])
+    return _finish(conv, x, w, moves, (bias, residual, filters["k"], shape), activation)
 
 
-def matmul(a: Any, b: Any, *, bias: Any = None, residual: Any = None, activation: str | None = None) -> Any:
+def conv_transpose2d(
+    x: Any,
+    w: Any,
+    *,
+    stride: Pair = 1,
+    padding: Any = 0,
+    output_padding: Pair = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+    dimension_numbers: Any = CHANNELS_FIRST,
+    batches: Batches = "each",
+) -> Any:
+    """The transposed convolution: what `conv2d` of these numbers makes of its images' gradient.
+
+    w: the filters of that convolution, whose results have the channels of x.  dimension_numbers: layouts of
+    x, w and the result, in which w's O are the channels of x, its I those of a group of the result.
+    padding: of that convolution: a number, one of height and one of width, or a pair of each, cut off the
+    result.  output_padding: rows and columns more at the end of it, below the stride or the dilation.
+
+    Raises ValueError and TypeError for what does not fit, before anything is compiled.
+    """
+    layouts = layouts_of(dimension_numbers)
+    moves = _moves(x, w, stride, dilation, groups, dimension_numbers, batches)
+    of, filters = sizes(x.shape, layouts.images), sizes(w.shape, layouts.filters)
+    if of["c"] != filters["k"]:
+        raise ValueError(f"filters of {filters['k']} channels do not meet {of['c']} channels of 'x'")
+    if isinstance(padding, str):
+        raise ValueError(f"'padding' of a transposed convolution should be numbers, got {padding!r}")
+    window, further = (filters["y"], filters["x"]), _two("output_padding", output_padding, 0)
+    pads = pads_of(padding, (of["h"], of["w"]), window, (moves.stride, moves.dilation))
+    if any(
+        not 0 <= more < max(s, d) for more, s, d in zip(further, moves.stride, moves.dilation, strict=True)
+    ):
+        below = f"stride {moves.stride} or dilation {moves.dilation}"
+        raise ValueError(f"'output_padding' {further} should be from 0 to below {below}")
+    rows = zip((of["h"], of["w"]), window, moves.stride, pads, moves.dilation, further, strict=True)
+    height, width = ((size - 1) * s - sum(pad) + d * (y - 1) + more + 1 for size, y, s, pad, d, more in rows)
+    if min(height, width) < 1:
+        raise ValueError(f"padding {pads} leaves nothing: height and width would be {height} and {width}")
+    found = {"n": of["n"], "c": filters["c"] * moves.groups, "h": height, "w": width}
+    back = Layouts(_exchanged(layouts.result), layouts.filters, _exchanged(layouts.images))
+    shape = tuple(found[name] for name in back.images)
+    one, other = alike(x, w)
+    return data(one, other, (moves._replace(padding=pads, layouts=back), shape))
+
+
+def _exchanged(layout: str) -> str:
+    """The layout of images as that of results, and the other way round."""
+    return layout.translate(str.maketrans("ck", "kc"))
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    bias: Any = None,
+    residual: Any = None,
+    activation: str | None = None,
+    batches: Batches = "each",
+) -> Any:
     """activation(product of matrices + bias + residual), one kernel; the batch of `a` is further rows of one
     matrix `b`, or as large as that of `b`.
 
-    bias: (n,); residual: of the result's shape.  activation: a name of `problem.activation`.
+    transpose_a, transpose_b: is the array (..., k, m), or (..., n, k)?  Read where it lies; a transposed
+    `a` that meets one matrix `b` is one matrix.  bias: (n,); residual: of the result's shape.  activation: a
+    name of `problem.activation`.
     """
     kind()
+    expect_batches(batches)
     _expect_alike(a, b)
+    turned = Turned(bool(transpose_a), bool(transpose_b), batches)
     if (
         a.ndim < 2
         or b.ndim < 2
         or (b.ndim > 2 and a.shape[:-2] != b.shape[:-2])
-        or a.shape[-1] != b.shape[-2]
+        or (turned.a and b.ndim == 2 < a.ndim)
+        or a.shape[-2 if turned.a else -1] != b.shape[-1 if turned.b else -2]
     ):
-        raise ValueError(f"no product of arrays of shapes {a.shape} and {b.shape}")
-    (*outer, m, k), n = a.shape, b.shape[-1]
+        said = [
+            f", {name}=True"
+            for name, is_it in (("transpose_a", turned.a), ("transpose_b", turned.b))
+            if is_it
+        ]
+        raise ValueError(f"no product of arrays of shapes {a.shape} and {b.shape}{''.join(said)}")
+    outer, m, n = a.shape[:-2], a.shape[-1 if turned.a else -2], b.shape[-2 if turned.b else -1]
     if residual is not None and residual.shape != (*outer, m, n):
         raise ValueError(f"'residual' should have shape {(*outer, m, n)}, got {residual.shape}")
-    flat, one, many = ((-1, k), b, (-1, n)) if b.ndim == 2 else ((-1, m, k), b.reshape(-1, k, n), (-1, m, n))
-    rows, more = a.reshape(*flat), None if residual is None else residual.reshape(*many)
-    shape = (*rows.shape[:-1], n)
-    found = _finish(product, rows, one, Turned(False, False), (bias, more, n, shape), activation)
+    is_rows = b.ndim == 2 and not turned.a
+    if is_rows:
+        one, other, many = a.reshape(-1, a.shape[-1]), b, (-1, n)
+    elif b.ndim == 2:
+        one, other, many = a, b, (m, n)
+    else:
+        one, other = a.reshape(-1, *a.shape[-2:]), b.reshape(-1, *b.shape[-2:])
+        many = (-1, m, n)
+    more = None if residual is None else residual.reshape(*many)
+    shape = (one.shape[0], n) if is_rows else (*one.shape[:-2], m, n)
+    found = _finish(product, one, other, turned, (bias, more, n, shape), activation)
     return found.reshape(*outer, m, n)
+
+
+def linear(
+    x: Any,
+    w: Any,
+    *,
+    bias: Any = None,
+    residual: Any = None,
+    activation: str | None = None,
+    batches: Batches = "each",
+) -> Any:
+    """activation(x w^T + bias + residual), one kernel.  x: (..., k); w: (n, k), as PyTorch has it."""
+    _expect_alike(x, w)
+    if w.ndim != 2 or x.ndim == 0 or x.shape[-1] != w.shape[1]:
+        raise ValueError(f"'x' of shape {x.shape} should end in the columns of a matrix 'w', got {w.shape}")
+    shape = (*x.shape[:-1], w.shape[0])
+    if residual is not None and residual.shape != shape:
+        raise ValueError(f"'residual' should have shape {shape}, got {residual.shape}")
+    more = None if residual is None else residual.reshape(-1, w.shape[0])
+    rows = x.reshape(-1, x.shape[-1])
+    found = matmul(
+        rows, w, transpose_b=True, bias=bias, residual=more, activation=activation, batches=batches
+    )
+    return found.reshape(shape)
+
+
+def _moves(
+    x: Any, w: Any, stride: Pair, dilation: Pair, groups: int, dimension_numbers: Any, batches: Batches
+) -> Moves:
+    """The numbers of a convolution but its padding, and both arrays checked."""
+    kind()
+    expect_batches(batches)
+    _expect_alike(x, w, 4)
+    layouts = layouts_of(dimension_numbers)
+    both = _two("stride", stride), _two("dilation", dilation)
+    (many,) = integers("groups", (groups,), 1)
+    return Moves(both[0], ((0, 0), (0, 0)), both[1], many, layouts, batches)
+
+
+def _with_number(shape: Sequence[int], at: int, number: Any) -> Shape:
+    """The shape with JAX's own number of images."""
+    return (*shape[:at], number, *shape[at + 1 :])
 
 
 def _finish(
@@ -98,13 +227,15 @@ def _finish(
     added = {key: array for key, array in (("bias", bias), ("residual", residual)) if array is not None}
     own = "" if after else name
     is_plain = not added and not own
+    one, other, *further = alike(one, other, *added.values())
+    added = dict(zip(added, further, strict=True))
     result = function(one, other, known) if is_plain else fused((one, other), added, (function, known, own))
     return ACTIVATIONS[after](result) if after else result
 
 
-def _two(name: str, value: Any) -> tuple[int, int]:
-    """Height and width; TypeError and ValueError, in which `name` is the argument, for what is neither."""
-    found = integers(name, (value, value) if is_one(value) else tuple(value), 1)
+def _two(name: str, value: Any, least: int = 1) -> tuple[int, int]:
+    """Height and width, each at least `least`; TypeError and ValueError, in which `name` is the argument, for what is neither."""
+    found = integers(name, (value, value) if is_one(value) else tuple(value), least)
     if len(found) != 2:
         raise ValueError(f"'{name}' should be one integer or two, got {len(found)}")
     return found[0], found[1]

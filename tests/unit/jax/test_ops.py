@@ -13,7 +13,7 @@ import jax.numpy as jnp  # noqa: E402
 
 import imbrex  # noqa: E402
 import imbrex.jax as ours  # noqa: E402
-from imbrex.jax import derivatives, device  # noqa: E402
+from imbrex.jax import call, device  # noqa: E402
 from imbrex.jax.activation import ACTIVATIONS  # noqa: E402
 from imbrex.problem.activation import EXPRESSIONS  # noqa: E402
 
@@ -140,10 +140,9 @@ def test_second_derivatives_go_through_activations(activation: str) -> None:
 def test_one_kernel_has_the_epilogue(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums are kept for a gradient alone, and not for an activation whose derivative is at the result."""
     seen: list[str] = []
-    real = derivatives._call
-    monkeypatch.setattr(
-        derivatives, "_call", lambda of, arrays: seen.append(str(of.epilogue)) or real(of, arrays)
-    )
+    real = call._named
+    monkeypatch.setattr(call, "_named", lambda of, *more: seen.append(str(of.epilogue)) or real(of, *more))
+    jax.clear_caches()
     a, b, bias = some(9, 4), some(4, 11), some(11)
     for name, texts in (("relu", ["relu(x + bias)"]), ("tanh", ["tanh(pre_activation(x + bias))"])):
         loss = lambda a, name=name: jnp.sum(ours.matmul(a, b, bias=bias, activation=name))  # noqa: E731
@@ -171,7 +170,7 @@ def test_vmap_and_types() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "told"),
+    ("refused", "error", "told"),
     [
         (lambda: ours.conv2d(X[0], W), ValueError, "4 dimensions"),
         (lambda: ours.conv2d(X, W), ValueError, "do not meet filters"),
@@ -200,9 +199,9 @@ def test_vmap_and_types() -> None:
         (lambda: jax.jit(imbrex.gemm)(B, B.T), TypeError, "use imbrex.jax"),
     ],
 )
-def test_what_is_refused(call: Any, error: type[Exception], told: str) -> None:
+def test_what_is_refused(refused: Any, error: type[Exception], told: str) -> None:
     with pytest.raises(error, match=told):
-        call()
+        refused()
 
 
 class Device:
