@@ -61,6 +61,10 @@ def bucketed(request: Request) -> Configuration:
     size = request.problem.run_time
     if size is None:
         return configured(request)
+    machine, problem = request.machine, request.problem
+    if isinstance(machine, GpuMachine) and isinstance(problem, Conv2d) and problem.direction != "forward":
+        message = f"a run-time {size.name} of a gradient is for CPUs, and {machine.name} is a GPU"
+        raise Diagnostic(message, hint=f"give {size.name} a number", subject=size.name)
     last = _configured(request, size.most)
     _expect_open(last, request)
     if request.config is not None or request.tuning is not None:
@@ -191,6 +195,9 @@ def _expect_open(of: Configuration, request: Request) -> None:
     if isinstance(machine, GpuMachine) and not machine.has_wgmma:
         message = f"a run-time {name} is for CPUs and for warpgroups, and {machine.name} is a GPU without"
         raise Diagnostic(message, hint=f"give {name} a number")
+    if row is not None and row.phases == "added":
+        message = f"algorithm '{of.algorithm}' adds in memory, which is not made for a run-time {name}"
+        raise Diagnostic(message, hint=hint)
     if row is None or row.copies != "nothing" or not (of.products or row.is_on_lanes):
         raise Diagnostic(f"algorithm '{of.algorithm}' is not made for a run-time {name}", hint=hint)
     for product in of.products:

@@ -102,18 +102,21 @@ def conv2d_backward_data(
     emulate: Emulate = False,
     threads: int | None = None,
     stream: Any = None,
+    batches: Batches = "each",
 ) -> Any:
     """The gradient of `conv2d(x, w)` by x, from `dy`, the gradient by its result.
 
     dy: of that result's shape, (n, k, ho, wo), in `output_layout`. w: (k, c / groups, y, x). input_shape:
     x's and so the gradient's, (n, c, h, w) in the order of `layout`; several sizes of x give one size of the
-    result under a stride, so that it has to be said. All else, and errors, as of `conv2d`.
+    result under a stride, so that it has to be said. batches: "any" compiles one kernel for all n, on CPUs
+    and of stride 1; elsewhere each n has its own. All else, and errors, as of `conv2d`.
     """
     layouts = (layout, filter_layout, output_layout)
     given = ("input", "input_shape", input_shape)
     options = _ConvOptions(
-        "backward_data", stride, padding, dilation, groups, layouts, compute, target, emulate, given
-    )
+        "backward_data", stride, padding, dilation, groups, layouts, compute, target, emulate, given,
+        batches=batches,
+    )  # fmt: skip
     return _result(options, {"dy": ("output", dy), "w": ("filter", w)}, out, threads, stream)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 import imbrex
@@ -104,7 +105,7 @@ def test_what_cannot_be_open_is_told_once(compiler: Compiler, told: list[str]) -
     [
         images(2000),
         images(3, input_layout=("c", "n", "hi", "wi")),
-        Conv2d("backward_data", 2, 8, 6, 6, 4, 3, 3),
+        Conv2d("backward_data", 2, 8, 6, 6, 4, 3, 3, stride=2),
         Gemm(4, 5, 6, transpose_a=True),
         Gemm(4, 5, 6, batch=2),
         Gemm(1 << 17, 5, 6),
@@ -121,3 +122,28 @@ def test_words() -> None:
     ones = np.ones((2, 2), np.float32)
     with pytest.raises(ValueError, match="'batches' should be 'each' or 'any', got 'all'"):
         imbrex.gemm(ones, ones, batches="all")  # type: ignore[arg-type]
+
+
+def test_gradients_by_images_have_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of stride 1; under another each number has its own."""
+    seen: list[Problem] = []
+    real = batches.compile
+
+    def compiled(of: Problem, **words: Any) -> Any:
+        made = real(of, **words)
+        seen.append(of)
+        return made
+
+    monkeypatch.setattr(batches, "compile", compiled)
+    monkeypatch.setattr(batches, "_families", {})
+    monkeypatch.setattr(batches, "_warned", set())
+    w = np.random.default_rng(1).integers(-3, 4, (5, 4, 3, 3)).astype(np.float32)
+    with pytest.warns(UserWarning, match="one kernel of 1 to 1024 images"):
+        for n in (3, 1, 2):
+            dy = np.random.default_rng(n).integers(-3, 4, (n, 5, 4, 6)).astype(np.float32)
+            found = imbrex.conv2d_backward_data(dy, w, (n, 4, 6, 8), batches="any")
+            wide = np.pad(dy, ((0, 0), (0, 0), (2, 2), (2, 2)))
+            views = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), (2, 3))
+            assert np.array_equal(found, np.einsum("nkhwyx,kcyx->nchw", views, w[..., ::-1, ::-1]))
+    assert [of.run_time is not None for of in dict.fromkeys(seen)] == [False, True]
+    assert batches.open_problem(Conv2d("backward_data", 2, 4, 7, 7, 4, 3, 3, stride=2)) is None

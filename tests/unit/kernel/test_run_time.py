@@ -89,6 +89,16 @@ IMAGES = {
     "depthwise": (
         f"conv -n ?1..5 -c 24 -H 7 -W 9 -k 24 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -g 24 -F 1 {LAST}", None, (1, 4)
     ),
+    "gradient, columns that fill no vector": (
+        "conv -n ?1..7 -c 10 -H 7 -W 5 -k 12 -y 3 -x 3 -p 1 -q 2 -F 2", None, (1, 3, 7)
+    ),
+    "gradient, rows of pixels": (
+        f"convbfp16 -n ?1..6 -c 9 -H 5 -W 6 -k 16 -y 3 -x 3 -p 2 -q 0 -l 2 -g 1 -F 2 {LAST}", None, (1, 4)
+    ),
+    "gradient, groups": ("conv -n ?2..6 -c 12 -H 6 -W 5 -k 18 -y 1 -x 3 -g 3 -F 2", None, (2, 5)),
+    "gradient, depthwise": (
+        f"conv -n ?1..5 -c 24 -H 7 -W 9 -k 24 -y 3 -x 3 -p 1 -q 1 -g 24 -F 2 {LAST}", None, (1, 4)
+    ),
 }  # fmt: skip
 """A convolution, its tuning, numbers of images."""
 BEYOND = 256
@@ -114,6 +124,14 @@ def test_images_have_the_bits_of_the_fixed_kernel_and_nothing_else_is_written(ca
         for frame, array in zip(framed, wanted, strict=True):
             assert frame[BEYOND:-BEYOND].tobytes() == array.tobytes(), size
             assert (frame[:BEYOND] == 0xA5).all() and (frame[-BEYOND:] == 0xA5).all(), size
+
+
+def test_gradients_that_have_no_open_kernel() -> None:
+    (problem,) = parse_problem("conv -n ?1..7 -c 10 -H 7 -W 5 -k 12 -y 3 -x 3 -F 2")
+    with pytest.raises(Diagnostic, match="'v1r1' adds in memory, which is not made for a run-time n"):
+        compile(problem, algorithm="v1r1")
+    with pytest.raises(Diagnostic, match="a run-time n of a gradient is for CPUs, and sm_90a is a GPU"):
+        compile(problem, target="sm_90a")
 
 
 def test_blocks_and_steps_of_a_tuning_that_is_given() -> None:

@@ -66,8 +66,14 @@ REFUSED = {
         "a run-time m is the outermost dimension of its arrays, and 'a' has batch, m, k"
     ),
     "gemm -m ? -n 5 -k 7 -lda 9": "a run-time m is of arrays without gaps, got lda 9",
-    "conv -n ? -c 4 -k 4 -F 2": "a run-time n goes with the forward direction only, got backward_data",
-    "conv -n ? -c 4 -k 4 -F 4": "a run-time n goes with the forward direction only, got backward_weight",
+    "conv -n ? -c 4 -k 4 -F 2 -u 2": (
+        "a run-time n goes with the forward direction, and with backward_data of stride 1, got backward_data"
+        " of stride (2, 1)"
+    ),
+    "conv -n ? -c 4 -k 4 -F 4": (
+        "a run-time n goes with the forward direction, and with backward_data of stride 1, got"
+        " backward_weight of stride (1, 1)"
+    ),
     "conv -n 1 -c 4 -H ? -k 4 -F 1": "'-H' is a size that a kernel is made for, and takes a number, got '?'",
     "conv -n ? -c 4 -k 4 -F 1 -I CHWN": (
         "a run-time n is the outermost dimension of its arrays, and 'input' has c, hi, wi, n"
