@@ -105,6 +105,21 @@ def test_gradients_of_rows_have_one_kernel_for_them(problems: list[Any]) -> None
     assert len(by_a) == 2 and sum(p.run_time is not None for p in by_a) == 1
 
 
+def test_gradients_by_images_have_one_kernel_for_them(problems: list[Any]) -> None:
+    w = some(3, 3, 4, 6)
+    grad = jax.grad(
+        lambda x: jnp.sum(ours.conv2d(x, w, padding=1, dimension_numbers=LAST, batches="any") ** 2)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for n in (2, 3, 5):
+            x = some(n, 5, 6, 4)
+            back = np.swapaxes(np.asarray(w)[::-1, ::-1], 2, 3)
+            np.testing.assert_array_equal(grad(x), convolved(2 * convolved(x, w), back))
+    by_images = {p for p in problems if p.direction == "backward_data"}
+    assert sorted(p.run_time is not None for p in by_images) == [False, True]
+
+
 def test_a_size_without_a_value_is_exported_once(problems: list[Any]) -> None:
     """`jax.export` of a symbolic batch: the program takes every number of images."""
     w, last = some(3, 3, 4, 6), some(180, 7)
