@@ -262,3 +262,20 @@ def test_a_key_of_a_profile_that_nobody_knows_is_pointed_at() -> None:
     with pytest.raises(Diagnostic, match="unknown flag '--fou'") as caught:
         parse_problem(text)
     assert caught.value.col == text.index("fou") + 1
+
+
+def test_both_zeros_are_one() -> None:
+    assert [str(getattr(Gemm(1, 1, 1, **{name: -0.0}), name)) for name in ("alpha", "beta")] == ["0.0"] * 2
+
+
+def test_shapes_that_broadcast_with_the_result() -> None:
+    gemm = Gemm(3, 4, 5, batch=2, epilogue="x * row_scale * scale_a + bias + residual")
+    found = {o.role: o.shape_along(gemm.operands[2]) for o in gemm.operands[3:]}
+    assert found == {"row_scale": (1, 3, 1), "scale_a": (1, 1, 1), "bias": (1, 1, 4), "residual": (2, 3, 4)}
+
+
+def test_a_type_that_computes_may_leave_out_that_it_is_real() -> None:
+    f16 = parse_problem(HIP)
+    assert all(parse_problem(f"{HIP} --compute_type {word}") == f16 for word in ("f32_r", "f32"))
+    with pytest.raises(Diagnostic, match="got compute_type f64_r"):
+        parse_problem(f"{HIP} --compute_type f64_r")
