@@ -234,7 +234,7 @@ def _finish(
 
 
 def _two(name: str, value: Any, least: int = 1) -> tuple[int, int]:
-    """Height and width, each at least `least`; TypeError and ValueError, in which `name` is the argument, for what is neither."""
+    """Height and width; TypeError and ValueError, naming the argument, for others or below `least`."""
     found = integers(name, (value, value) if is_one(value) else tuple(value), least)
     if len(found) != 2:
         raise ValueError(f"'{name}' should be one integer or two, got {len(found)}")
