@@ -11,8 +11,8 @@ static XLA_FFI_Error *error(XLA_FFI_Error_Create_Args *args) {
   return (XLA_FFI_Error *)1;
 }
 
-// Whether it answered without an error; what it says of itself first.
-extern "C" int call(XLA_FFI_Error *(*handler)(XLA_FFI_CallFrame *), void **arrays, int count) {
+// Whether it answered without an error; what it says of itself first.  rows: the first size of every array.
+extern "C" int call(XLA_FFI_Error *(*handler)(XLA_FFI_CallFrame *), void **arrays, int count, long long rows) {
   XLA_FFI_Metadata about = {};
   XLA_FFI_Metadata_Extension asked = {};
   asked.extension_base.type = XLA_FFI_Extension_Metadata;
@@ -25,7 +25,10 @@ extern "C" int call(XLA_FFI_Error *(*handler)(XLA_FFI_CallFrame *), void **array
   api.XLA_FFI_Error_Create = error;
   XLA_FFI_Buffer buffers[8] = {};
   void *places[8];
-  for (int i = 0; i < count; ++i) buffers[i].data = arrays[i], places[i] = &buffers[i];
+  for (int i = 0; i < count; ++i) {
+    buffers[i].data = arrays[i], buffers[i].rank = 1, buffers[i].dims = (int64_t *)&rows;
+    places[i] = &buffers[i];
+  }
   XLA_FFI_CallFrame frame = {};
   frame.api = &api;
   frame.ctx = (XLA_FFI_ExecutionContext *)7;

@@ -13,7 +13,7 @@ from tests.patience import HANG_S
 
 from imbrex.build.toolchain import compile_shared
 from imbrex.kernel import compile
-from imbrex.problem import Gemm
+from imbrex.problem import Gemm, parse_problem
 from imbrex.run.cuda.kernel import CudaKernel
 
 jax: Any = pytest.importorskip("jax", reason="jax is not installed")
@@ -28,7 +28,7 @@ memory = [ctypes.create_string_buffer(int(size) + 512) for size in sys.argv[3].s
 starts = [ctypes.addressof(m) + -ctypes.addressof(m) % 256 for m in memory]
 arrays = (ctypes.c_void_p * len(starts))(*starts)
 print("arrays", *starts, flush=True)
-answer = caller.call(made.imbrex_jax_handler, arrays, len(starts))
+answer = caller.call(made.imbrex_jax_handler, arrays, len(starts), ctypes.c_longlong(int(sys.argv[4])))
 ctypes.CDLL(None).fflush(None)
 print("answer", answer, ctypes.c_int.from_address(starts[-1]).value, flush=True)
 """
@@ -49,12 +49,12 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def called(folder: Path, **told: int) -> list[str]:
+def called(folder: Path, problem: Gemm = PROBLEM, rows: int = 64, **told: int) -> list[str]:
     """What the driver was told of a call of the handler, and how that ended."""
-    handler.on_gpu(PROBLEM, "sm_90a")
+    handler.on_gpu(problem, "sm_90a")
     sizes = ",".join(str(operand.elements * 2) for operand in PROBLEM.operands)
     environment = os.environ | {"LD_LIBRARY_PATH": str(folder)} | {k: str(v) for k, v in told.items()}
-    words = (folder / "caller.so", handler._kept[-1]._name, sizes)
+    words = (folder / "caller.so", handler._kept[-1]._name, sizes, rows)
     command = [str(word) for word in (sys.executable, "-I", "-S", "-c", PROGRAM, *words)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode == 0, done.stderr
@@ -81,3 +81,18 @@ def test_what_the_driver_refuses_is_an_error_of_xlas(played: Path) -> None:
         == "error code     4: a kernel of Imbrex was not launched; the codes of libraries for a GPU say why"
     )
     assert said[-1] == "answer 0 0"
+
+
+def test_a_kernel_of_any_number_of_rows_is_told_that_of_the_arrays(played: Path) -> None:
+    (open_rows,) = parse_problem("gemm -t f16 -m ? -n 512 -k 128")
+    assert isinstance(open_rows, Gemm)
+    grids: list[int] = []
+    for rows in (1, 64, 1000):
+        kernel = compile(open_rows, "sm_90a").at(rows)
+        assert isinstance(kernel.loaded, CudaKernel)
+        (step,) = kernel.loaded.launches
+        said = called(played, open_rows, rows, MAPS=len(step.tensors), ARRAYS=len(step.arguments))
+        (launch,) = (one for one in said if one.startswith("launch"))
+        grids.append(int(launch.split()[2]))
+        assert said[-1] == "answer 1 7", said
+    assert grids == sorted(grids) and grids[0] < grids[-1]
