@@ -105,6 +105,6 @@ def _into(array: Any, at: int) -> Any:
 
 
 def _out(array: Any, at: int, many: int) -> Any:
-    """Its inverse."""
+    """The batch of dimension `at` as the first dimension again: the inverse of `_into`."""
     shape = array.shape
     return jnp.moveaxis(array.reshape(*shape[:at], many, shape[at] // many, *shape[at + 1 :]), at, 0)

@@ -68,7 +68,7 @@ def test_no_thread_has_memory_for_a_thousand_images() -> None:
     assert isinstance(tuning, CpuTuning) and tuning.n_per_block == 1024 * 56 * 56, "the case says something"
 
 
-@pytest.mark.parametrize(("text", "threads", "ends"), [(LAYER, 1, 1), (IMAGES, 1, 5), (IMAGES, 2, 2)])
+@pytest.mark.parametrize(("text", "threads", "ends"), [(LAYER, 1, 1), (IMAGES, 1, 5), (IMAGES, 2, 5)])
 def test_no_more_buckets_than_do(text: str, threads: int, ends: int) -> None:
     """Four and eight images of NCHW, whose rows of B lie a page apart, have other tiles by 3 %."""
     assert len(bucketed(requested(text, threads)).products) == ends

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.patience import HANG_S
 
 import imbrex
 from imbrex.function import conv, gemm, plan
@@ -165,7 +166,7 @@ def test_calls_from_several_threads_and_a_forked_child() -> None:
     for caller in callers:
         caller.start()
     for caller in callers:
-        caller.join(60)
+        caller.join(HANG_S)
     assert not any(caller.is_alive() for caller in callers)
     child = os.fork()
     if child == 0:

@@ -41,9 +41,9 @@ def test_a_seed_is_a_number(kernel: Kernel, seed: str, monkeypatch: pytest.Monke
 def test_a_fault_is_told_from_a_guarded_call(kernel: Kernel) -> None:
     """Of two barriers at one place."""
     files = dict(kernel.files)
-    places = files["device/cuda/places.h"]
-    files["device/cuda/places.h"] = places.replace("P::empty_place", "P::full_place")
-    assert files["device/cuda/places.h"] != places
+    addresses = files["device/cuda/addresses.h"]
+    files["device/cuda/addresses.h"] = addresses.replace("P::empty_offset", "P::full_offset")
+    assert files["device/cuda/addresses.h"] != addresses
     loaded = kernel.loaded
     damaged = load_emulated(
         build_shared(files, flags=FLAGS).path, loaded.symbol, loaded.parameters, loaded.workspace

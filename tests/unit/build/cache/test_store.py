@@ -93,7 +93,7 @@ def test_one_process_at_a_time_throws_away(cache: Cache) -> None:
         finder.join(0.1)
         assert finder.is_alive()
         assert (cache.root / "objects" / KEY).exists()
-    finder.join(60)
+    finder.join(HANG_S)
     assert not (cache.root / "objects" / KEY).exists()
 
 
