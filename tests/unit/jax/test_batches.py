@@ -325,7 +325,7 @@ def test_sums_of_int8_are_int32() -> None:
     ("call", "error", "told"),
     [
         (lambda: ours.matmul(A, B, batches="all"), ValueError, "'batches' should be 'each' or 'any'"),
-        (lambda: ours.conv2d(X[0], W, batches=1), ValueError, "'batches' should be 'each' or 'any'"),
+        (lambda: ours.conv2d(X[0], W, batches=1), TypeError, "'batches' should be 'each' or 'any'"),
         (lambda: ours.matmul(A, B, transpose_a=True), ValueError, "transpose_a=True"),
         (lambda: ours.linear(A, B), ValueError, "should end in the columns of a matrix 'w'"),
         (lambda: ours.linear(A, B.T, residual=B), ValueError, "'residual' should have shape .3, 7, 6."),
