@@ -179,9 +179,9 @@ def _like(given: Any, shape: Shape, kind: Any) -> Any:
 def _lowered(ctx: Any, *given: Any, of: _Known) -> Any:
     """The custom call, of which the kernel takes arrays in its own order."""
     problem = _problem(of, ctx.avals_in)
-    places = [of.roles.index(one.role) for one in problem.operands if not one.is_written]
-    own = ctx.replace(avals_in=[ctx.avals_in[place] for place in places])
-    return jax.ffi.ffi_lowering(_named(problem, of.batches))(own, *(given[place] for place in places))
+    positions = [of.roles.index(one.role) for one in problem.operands if not one.is_written]
+    own = ctx.replace(avals_in=[ctx.avals_in[at] for at in positions])
+    return jax.ffi.ffi_lowering(_named(problem, of.batches))(own, *(given[at] for at in positions))
 
 
 def _named(problem: Problem, batches: Batches) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from imbrex.argument import truth, whole
 from imbrex.dtype import F64, I8, dtype
 from imbrex.function.batches import Batches, expect_batches
 from imbrex.function.window import integers
@@ -136,7 +137,7 @@ def matmul(
     kind()
     expect_batches(batches)
     _expect_alike(a, b)
-    turned = Turned(bool(transpose_a), bool(transpose_b), batches)
+    turned = Turned(truth("transpose_a", transpose_a), truth("transpose_b", transpose_b), batches)
     if (
         a.ndim < 2
         or b.ndim < 2
@@ -200,8 +201,7 @@ def _moves(
     _expect_alike(x, w, 4)
     layouts = layouts_of(dimension_numbers)
     both = _two("stride", stride), _two("dilation", dilation)
-    (many,) = integers("groups", (groups,), 1)
-    return Moves(both[0], ((0, 0), (0, 0)), both[1], many, layouts, batches)
+    return Moves(both[0], ((0, 0), (0, 0)), both[1], whole("groups", groups, 1), layouts, batches)
 
 
 def _with_number(shape: Sequence[int], at: int, number: Any) -> Shape:

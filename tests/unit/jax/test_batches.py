@@ -327,6 +327,8 @@ def test_sums_of_int8_are_int32() -> None:
         (lambda: ours.matmul(A, B, batches="all"), ValueError, "'batches' should be 'each' or 'any'"),
         (lambda: ours.conv2d(X[0], W, batches=1), TypeError, "'batches' should be 'each' or 'any'"),
         (lambda: ours.matmul(A, B, transpose_a=True), ValueError, "transpose_a=True"),
+        (lambda: ours.matmul(A, B, transpose_b="no"), TypeError, "'transpose_b' should be True or False"),
+        (lambda: ours.conv2d(X[0], W, groups=True), TypeError, "'groups' should be a positive integer"),
         (lambda: ours.linear(A, B), ValueError, "should end in the columns of a matrix 'w'"),
         (lambda: ours.linear(A, B.T, residual=B), ValueError, "'residual' should have shape .3, 7, 6."),
         (
@@ -337,7 +339,7 @@ def test_sums_of_int8_are_int32() -> None:
         (lambda: _transposed(output_padding=1), ValueError, "below stride .1, 1."),
         (lambda: _transposed(padding="SAME"), ValueError, "should be numbers, got 'SAME'"),
         (lambda: _transposed(padding=9), ValueError, "leaves nothing"),
-        (lambda: _transposed(groups=1.5), TypeError, "'groups' should be integers"),
+        (lambda: _transposed(groups=1.5), TypeError, "'groups' should be a positive integer, got 1.5"),
     ],
 )
 def test_what_is_refused(call: Any, error: type[Exception], told: str) -> None:
