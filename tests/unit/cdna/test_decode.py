@@ -37,6 +37,30 @@ def test_each_format(chip: str, text: str, words: tuple[int, ...]) -> None:
     assert (instruction_text(found, chip), found.words) == (text, words)
 
 
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        (128, "0"),
+        (192, "64"),
+        (193, "-1"),
+        (208, "-16"),
+        (235, "src_shared_base"),
+        (236, "src_shared_limit"),
+        (237, "src_private_base"),
+        (238, "src_private_limit"),
+        (240, "0.5"),
+        (247, "-4.0"),
+        (251, "src_vccz"),
+        (252, "src_execz"),
+        (253, "src_scc"),
+    ],
+)
+def test_constants_and_special_registers(code: int, name: str) -> None:
+    """Numbers of scalar operands by AMD's table."""
+    found = decode([0xBE820100 | code, 0, 0], 0, "gfx942")
+    assert instruction_text(found, "gfx942") == f"s_mov_b64 s[2:3], {name}"
+
+
 @pytest.mark.parametrize("chip", executed())
 @given(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=8))
 def test_every_word_belongs_to_one_instruction(chip: str, words: list[int]) -> None:

@@ -51,3 +51,15 @@ def test_a_peer_that_is_named_and_not_installed_is_an_error(
         main(["bench", "gemm -m 8 -n 8 -k 8", "--target", "sm_90a", "--peers", "lt"])
     assert end.value.code == 1
     assert "the peer 'lt' needs nvmath-python, which is not installed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("tritn", "did you mean 'triton'?"), ("xyz", "known: torch, lt, triton")]
+)
+def test_a_peer_that_there_is_not_is_an_error(
+    name: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["bench", "gemm -m 8 -n 8 -k 8", "--target", "sm_90a", "--peers", name])
+    assert end.value.code == 1
+    assert capsys.readouterr().err == f"error: unknown peer '{name}'\nhint: {hint}\n"

@@ -145,6 +145,13 @@ def test_the_nearest_are_told_where_nothing_was_measured(path: Path) -> None:
     assert [f.winner.configuration[-3:] for f in found.near] == ["500", "600", "400", "700"]
 
 
+def test_what_was_never_tuned_for_asks_for_no_device(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To know a GPU means to start its driver."""
+    tuned(path, unit())
+    monkeypatch.setattr("imbrex.database.lookup.device_of", pytest.fail)
+    assert advice(PROBLEM, target_of("gfx942"), 1) is None
+
+
 def test_where_the_gpu_is_not_here_what_any_was_tuned_for_is_near(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
