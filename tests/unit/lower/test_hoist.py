@@ -187,6 +187,14 @@ def test_a_loop_inside_takes_a_word_a_turn() -> None:
     assert np.array_equal(exists(after, other, loops, masks(after)), exists(before, move, loops, {}))
 
 
+def test_a_loop_inside_that_guards_do_not_ask_takes_no_word_more() -> None:
+    before = one_load(STEP // 4 + ITEM, 60, 32, inner=2)
+    after = hoisted(before)
+    assert masks(after)["missing"].shape == (3, 64, 1)
+    ((move, loops),), ((other, _),) = loads(before), loads(after)
+    assert np.array_equal(exists(after, other, loops, masks(after)), exists(before, move, loops, {}))
+
+
 def test_names_are_new() -> None:
     taken = Buffer("missing", F32, 4, "private")
     before = one_load(STEP + ITEM, 60, 32)

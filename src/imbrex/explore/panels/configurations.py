@@ -13,7 +13,7 @@ from imbrex.explore.panel import Panel, Row, Table
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, label, line
 
-__all__ = ["configurations"]
+__all__ = ["configurations", "shown_of"]
 
 TITLE: Final = "Configurations"
 WIDTH, HEIGHT, LEFT, TOP = 720.0, 280.0, 70.0, 40.0
@@ -40,7 +40,7 @@ def configurations(subject: Subject) -> Panel:
     said += [f"{name} does not serve: {text}." for name, text in found.unserved.items()]
     said.append(where)
     timed = {i for i, one in enumerate(ranked) if str(one.configuration) in measured}
-    shown = sorted(timed.union(_shown(len(ranked))))
+    shown = sorted(timed.union(shown_of(len(ranked))))
     of_table = sorted(timed.union(shown[:LISTED]))
     behind = reasons(subject.request, ranked[0], [ranked[i] for i in of_table])
     table_rows = tuple(
@@ -53,7 +53,7 @@ def configurations(subject: Subject) -> Panel:
     return Panel("configurations", TITLE, tuple(said), svg, table, sampled=sampled)
 
 
-def _shown(count: int) -> list[int]:
+def shown_of(count: int) -> list[int]:
     """The first ranks, then some evenly apart."""
     if count <= MOST:
         return list(range(count))
