@@ -1,18 +1,16 @@
 """HaloTile: an operand's stage (k, d) whose taps are overlapping views of one raster of pixels.
 
-    pixel   d = image, place                           an image's places are neighbours in the raster
+    pixel   d = image, position                        an image's positions are neighbours in the raster
     tap     k = tap, channel
-    raster  row = image * pitch + place + step(tap)    each row the channels of one pixel
+    raster  row = image * pitch + position + step(tap)   each row the channels of one pixel
 
 The raster is what one TMA box brings: all that any tap of the tile's pixels wants, once.  Multiplying by a
 tap is reading from `step(tap)` rows further on, in an image whose lines are long enough: what runs over the
 end of a line meets the padding before the next one.
 
-    rows lie    [channel / row][raster][row]           row: as long as the swizzle
+It lies as the `SharedTile` of its channels and rows.  wgmma permutes bits of the address, so that a tile may
+start at any row, inside of an atom, too.
 
-Chunks of rows are permuted as in `SharedTile`.
-
-wgmma permutes bits of the address, so that a tile may start at any row, inside of an atom, too.
 Laws: `map` gives each (k, d) its element; `start` is where the instruction's 64 rows begin before they are
 permuted; the starts of blocks of 64 rows are sums of one part of k and one of d.
 """
@@ -23,17 +21,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from imbrex.index.map import Dim, Layer, Map, layer_over
-from imbrex.index.rule import Embed, Merge, PassThrough, Unmerge, Xor
+from imbrex.index.map import Layer, Map, layer_over
+from imbrex.index.rule import Embed, Merge, PassThrough
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import (
     ATOM_ROWS,
     CHUNK_BYTES,
-    CODES,
-    UNUSED_BYTES,
     Block,
     Descriptor,
     Major,
+    SharedTile,
     Swizzle,
 )
 
@@ -42,7 +39,7 @@ __all__ = ["HaloTile"]
 
 @dataclass(frozen=True)
 class HaloTile:
-    """images, places: of the tile's pixels.  pitch: raster rows from an image to the next.
+    """images, positions: of the tile's pixels.  pitch: raster rows from an image to the next.
 
     taps: digits of the tap, slowest first, (how many, raster rows from one to the next); first: the raster
     row of the first pixel at the first tap.  channels: elements, whole rows of `swizzle` bytes.  instruction:
@@ -60,15 +57,13 @@ class HaloTile:
     instruction: int = ROWS
 
     def __post_init__(self) -> None:
-        rows, row = self.positions, self.row
-        assert self.images == 1 or rows % self.instruction == 0, (
+        one = self.instruction
+        assert self.images == 1 or self.positions % one == 0, (
             f"an instruction's rows are of one image: {self}"
         )
-        assert rows * self.images % self.instruction == 0, (
-            f"{rows * self.images} rows are not whole instructions"
-        )
-        assert self.swizzle and self.channels % row == 0, (
-            f"{self.channels} channels are not whole rows of {row}"
+        assert self.d % one == 0, f"{self.d} rows are not whole instructions"
+        assert self.swizzle and self.channels % self.row == 0, (
+            f"{self.channels} channels are not whole rows of {self.row}"
         )
 
     @property
@@ -104,30 +99,29 @@ class HaloTile:
         most = self.first + (self.images - 1) * self.pitch + self.positions + ahead
         return -(-max(most, self.loaded) // ATOM_ROWS) * ATOM_ROWS
 
+    @cached_property
+    def stored(self) -> SharedTile:
+        """The raster: k are a pixel's channels, d its rows."""
+        return SharedTile(self.channels, self.raster, self.element_bytes, "k", self.swizzle)
+
     @property
     def bytes(self) -> int:
-        return self.raster * self.channels * self.element_bytes
+        return self.stored.bytes
 
     @cached_property
     def map(self) -> Map:
         """(k, d) -> the element's offset."""
-        permuted = layer_over(
-            self._stored.upper,
-            (PassThrough(), "block", "block"),
-            (Xor(ATOM_ROWS // self._chunks), "row chunk", "row chunk"),
-            (PassThrough(), "slot", "slot"),
-        )
-        return Map((*self._windows, permuted, self._stored))
+        return Map((*self._windows, *self.stored.map.layers))
 
     @cached_property
     def starts(self) -> Map:
         """(k, d) -> the element's offset before rows are permuted: where an instruction is told to begin."""
-        return Map((*self._windows, self._stored))
+        return Map((*self._windows, *self.stored.starts.layers))
 
     @property
     def descriptor(self) -> Descriptor:
         """Atoms of eight rows follow one another."""
-        return Descriptor(UNUSED_BYTES, ATOM_ROWS * self.row_bytes, CODES[self.swizzle])
+        return self.stored.descriptor
 
     def start(self, k0: int, d0: int) -> int:
         """Byte offset of the descriptor's start address for the instruction whose tile begins at (k0, d0)."""
@@ -137,10 +131,8 @@ class HaloTile:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """What one TMA access each fills: all rows of the raster, of the first channels and of the next."""
-        apart = self.raster * self.row_bytes
-        count = self.channels // self.row
-        return tuple(Block(i * self.row, 0, self.row, self.loaded, i * apart) for i in range(count))
+        """What one TMA access each fills: all rows that are loaded, of the first channels and of the next."""
+        return tuple(block._replace(d=self.loaded) for block in self.stored.blocks)
 
     def is_sum_of_starts(self, rows: int) -> bool:
         """Is every start that of its k and that of its d, for parts of `rows` rows each?"""
@@ -152,36 +144,18 @@ class HaloTile:
             for k, part, d in product(instructions, parts, inside)
         )
 
-    @property
-    def _chunks(self) -> int:
-        return self.row_bytes // CHUNK_BYTES
-
-    @cached_property
-    def _stored(self) -> Layer:
-        slots = CHUNK_BYTES // self.element_bytes
-        parts = {"block": self.channels // self.row, "row": self.raster, "chunk": self._chunks, "slot": slots}
-        size = self.raster * self.channels
-        return layer_over(
-            (Dim("element", size),), (Unmerge(), " ".join(parts), "element"), order=None, **parts
-        )
-
     @cached_property
     def _windows(self) -> tuple[Layer, Layer]:
         names = [f"tap{i}" for i in range(len(self.taps))]
-        counts, steps = [count for count, _ in self.taps], [step for _, step in self.taps]
+        sizes = {"image": self.images, "position": self.positions}
+        sizes |= {name: count for name, (count, _) in zip(names, self.taps, strict=True)}
+        row = Embed((self.pitch, 1, *(step for _, step in self.taps)), self.first)
         slid = layer_over(
-            self._stored.upper,
-            (PassThrough(), "block", "block"),
-            (Embed((self.pitch, 1, *steps), self.first), " ".join(["image", "place", *names]), "row"),
-            (PassThrough(), "chunk", "chunk"),
-            (PassThrough(), "slot", "slot"),
+            self.stored.map.upper,
+            (PassThrough(), "channel", "k"),
+            (row, " ".join(sizes), "d"),
             order=None,
-            **{"image": self.images, "place": self.positions, **dict(zip(names, counts, strict=True))},
+            **sizes,
         )
-        cut = layer_over(
-            slid.upper,
-            (Merge(), "k", " ".join([*names, "block", "chunk", "slot"])),
-            (Merge(), "d", "image place"),
-            order=["k", "d"],
-        )
-        return cut, slid
+        k, d = (Merge(), "k", " ".join([*names, "channel"])), (Merge(), "d", "image position")
+        return layer_over(slid.upper, k, d, order=["k", "d"]), slid

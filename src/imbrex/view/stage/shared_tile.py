@@ -94,26 +94,27 @@ class SharedTile:
     @cached_property
     def map(self) -> Map:
         """(k, d) -> the element's offset."""
-        along, across = ("k", "d") if self.major == "k" else ("d", "k")
-        sizes = {"k": self.k, "d": self.d}
-        chunks, slots = self.row_bytes // CHUNK_BYTES, CHUNK_BYTES // self.element_bytes
-        parts = {"block": sizes[along] // self.row, across: sizes[across], "chunk": chunks, "slot": slots}
-        stored = layer_over(
-            (Dim("element", self.k * self.d),), (Unmerge(), " ".join(parts), "element"), order=None, **parts
-        )
+        cut, stored = self.starts.layers
+        across, chunks = "d" if self.major == "k" else "k", dict(stored.upper)["chunk"]
         permuted = layer_over(
             stored.upper,
             (PassThrough(), "block", "block"),
             (Xor(ATOM_ROWS // chunks), f"{across} chunk", f"{across} chunk"),
             (PassThrough(), "slot", "slot"),
         )
-        cut = layer_over(
-            permuted.upper,
-            (Merge(), along, "block chunk slot"),
-            (PassThrough(), across, across),
-            order=["k", "d"],
-        )
         return Map((cut, permuted, stored))
+
+    @cached_property
+    def starts(self) -> Map:
+        """(k, d) -> the element's offset before rows are permuted."""
+        along, across = ("k", "d") if self.major == "k" else ("d", "k")
+        sizes = {"k": self.k, "d": self.d}
+        chunks, slots = self.row_bytes // CHUNK_BYTES, CHUNK_BYTES // self.element_bytes
+        parts = {"block": sizes[along] // self.row, across: sizes[across], "chunk": chunks, "slot": slots}
+        whole = (Dim("element", self.k * self.d),)
+        stored = layer_over(whole, (Unmerge(), " ".join(parts), "element"), order=None, **parts)
+        merged = (Merge(), along, "block chunk slot"), (PassThrough(), across, across)
+        return Map((layer_over(stored.upper, *merged, order=["k", "d"]), stored))
 
     @cached_property
     def descriptor(self) -> Descriptor:

@@ -1,8 +1,8 @@
 """TapTile: a stage (k, d) of an operand whose k are pixels of a raster, and whose d are a window's taps.
 
-    pixel   k = image, place
+    pixel   k = image, position
     tap     d = tap, channel
-    raster  row = image * pitch + place + step(tap)    as in `view.stage.halo_tile`, which has d for k
+    raster  row = image * pitch + position + step(tap)   as in `view.stage.halo_tile`, which has d for k
 
 Channels lie together, in one row of shared memory, so that the operand is d major: what wgmma reads for a
 block of columns of one row's length begins a fixed number of bytes behind the block before it, the leading
