@@ -18,8 +18,7 @@ from imbrex.index.query import vector_width
 from imbrex.view.conv import implicit_gemm
 from imbrex.view.copy.boxes import ArrayCopy, Boxes
 from imbrex.view.copy.channels_last import ChannelsLast, is_channels_last
-from imbrex.view.copy.line_tiles import line_tiles
-from imbrex.view.copy.plane_tiles import PlaneTiles, plane_tiles
+from imbrex.view.copy.plane_tiles import PlaneTiles, line_tiles, plane_tiles
 from imbrex.view.copy.sampled import Sampled, sampled
 
 __all__ = [
@@ -110,7 +109,7 @@ def copy_of(of: ChannelsLast, element_bytes: int, small: Sampled | None = None) 
     """
     within = None if small is None else small.within
     if small is None or within is not None:
-        tiles = line_tiles(of, element_bytes, within) or plane_tiles(of, element_bytes, within=within)
+        tiles = line_tiles(of, element_bytes, within) or plane_tiles(of, element_bytes, within)
         if tiles is not None:
             return tiles
     if small is None or small.step == 1:

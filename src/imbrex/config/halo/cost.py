@@ -9,8 +9,7 @@ from typing import Any
 
 from imbrex.chip import LINE_BYTES, VECTOR_BYTES, HaloRates, LineRates, WarpgroupRates
 from imbrex.config.halo.lines import LinesPlan
-from imbrex.config.halo.plan import HaloPlan
-from imbrex.config.halo.window import WindowPlan
+from imbrex.config.halo.plan import HaloPlan, WindowPlan
 from imbrex.config.spent import Spent
 from imbrex.config.warpgroup.instruction import instruction_of
 from imbrex.config.warpgroup.rates import rates_of

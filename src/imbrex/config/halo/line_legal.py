@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from imbrex.chip import GpuMachine
-from imbrex.config.halo import window_legal
+from imbrex.config.halo import legal
+from imbrex.config.halo.legal import filters_together, window
 from imbrex.config.halo.lines import LinesPlan
-from imbrex.config.halo.window_legal import filters_together, window
 from imbrex.config.rules import Reasons, Rules
 from imbrex.config.warpgroup import limits
 from imbrex.config.warpgroup.instruction import columns_of
@@ -71,7 +71,7 @@ def columns(plan: LinesPlan, machine: GpuMachine) -> Reasons:
 
 def filters(plan: LinesPlan, machine: GpuMachine) -> Reasons:
     """The filter comes by TMA, one part of it for each workgroup."""
-    yield from window_legal.filters(plan, machine)
+    yield from legal.filters(plan, machine)
     if plan.filters > machine.compute_units:
         yield f"{plan.filters} parts of the filter > {machine.compute_units} workgroups, which keep one each"
 

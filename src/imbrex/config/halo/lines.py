@@ -16,11 +16,8 @@ from typing import ClassVar, Final, TypeAlias
 
 from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.context import GemmContext, round_up
-from imbrex.config.halo.plan import HaloTuning
-from imbrex.config.halo.window import WindowPlan
-from imbrex.config.warpgroup.consumers import OfConsumers
-from imbrex.config.warpgroup.plan import PIECE_BYTES
-from imbrex.view.mma.hopper import ROWS, WARPGROUP
+from imbrex.config.halo.plan import HaloTuning, OfWindows, WindowPlan
+from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.line_filter import LineFilter
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import ATOM_ROWS
@@ -33,7 +30,7 @@ LEAST_LINES: Final = 2
 
 
 @dataclass(frozen=True)
-class LinesTuning(OfConsumers):
+class LinesTuning(OfWindows):
     """images, lines, width: pixels of a tile.  window_rows, window_columns, channels: of a window.
 
     n_per_block: filters that are computed at a time.  diagonal: as in a `halo` tuning.  stages: of each
@@ -70,16 +67,6 @@ class LinesTuning(OfConsumers):
     @property
     def taps_text(self) -> str:
         return f"{self.window_rows} x {self.window_columns}"
-
-    @property
-    def swapped(self) -> bool:
-        """Rows are gemmN: pixels."""
-        return True
-
-    @property
-    def consumer_rows(self) -> int:
-        """Rows of a tile that one consumer computes."""
-        return self.m_per_block
 
     def plan(self, context: GemmContext, machine: GpuMachine | None = None) -> LinesPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
@@ -119,9 +106,8 @@ class LinesPlan(WindowPlan[LinesTuning]):
         t, size = self.tuning, self.context.dtype.bytes
         pixels = t.line + round_up(t.window_columns - 1, ATOM_ROWS)
         a, b = pixels * t.channels * size, self.filter.bytes
-        piece = min(PIECE_BYTES, ROWS * t.n_per_block * self.context.dtype.output.bytes)
         own = {"has_own_ring": True, "takes_turns": t.pingpong}
-        return SharedLayout(a, b, t.stages, t.consumers, piece, "kernel", **own)
+        return SharedLayout(a, b, t.stages, t.consumers, self.piece_bytes, "kernel", **own)
 
     @property
     def accumulators(self) -> int:

@@ -10,25 +10,79 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Protocol, TypeVar
 
 from imbrex.chip import WARPGROUPS, GpuMachine
+from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import GemmContext
-from imbrex.config.halo.window import WindowPlan
-from imbrex.config.warpgroup.consumers import OfConsumers
-from imbrex.config.warpgroup.plan import (
-    PIECE_BYTES,
-    shared_tile,
-)
+from imbrex.config.warpgroup.consumers import OfConsumers, OncePlan, Tiled
+from imbrex.config.warpgroup.plan import PIECE_BYTES, shared_tile
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
-from imbrex.view.stage.shared_tile import ATOM_ROWS, SharedTile
+from imbrex.view.stage.shared_tile import ATOM_ROWS, Major, SharedTile
 
-__all__ = ["HaloPlan", "HaloTuning"]
+__all__ = ["HaloPlan", "HaloTuning", "OfWindows", "WindowPlan"]
+
+
+class OfWindows(OfConsumers):
+    """A tuning of windows of any form: rows of its product are pixels, columns are filters, all of a window
+    is one step of K, and filters stay in shared memory.
+    """
+
+    @property
+    def swapped(self) -> bool:
+        """Rows are gemmN: pixels."""
+        return True
+
+
+class Windowed(Tiled, Protocol):
+    """A tuning of windows, as its plan reads it."""
+
+    @property
+    def pingpong(self) -> bool: ...
+    @property
+    def diagonal(self) -> int: ...
+    @property
+    def channels(self) -> int: ...
+    @property
+    def taps_text(self) -> str: ...
+
+
+T = TypeVar("T", bound=Windowed)
 
 
 @dataclass(frozen=True)
-class HaloTuning(OfConsumers):
+class WindowPlan(OncePlan[T]):
+    """What follows from a tuning of windows of any form and a GEMM."""
+
+    @property
+    def filters(self) -> int:
+        """Tiles of the filter: units that follow one another have them in turn."""
+        return self.context.g * self.tiles[1]
+
+    @property
+    def filters_lie_together(self) -> bool:
+        """In memory, where else their channels do."""
+        along_k, along_m = self.context.a.vector
+        return along_m > along_k
+
+    @property
+    def filter_major(self) -> Major:
+        return "d" if self.filters_lie_together and self.context.dtype.bytes == 2 else "k"
+
+    @property
+    def piece_bytes(self) -> int:
+        """Bytes of a piece of the result on its way to memory."""
+        return min(PIECE_BYTES, ROWS * self.tuning.n_per_block * self.context.dtype.output.bytes)
+
+    @property
+    def block(self) -> WarpgroupBlock:
+        """What the IR says of a workgroup."""
+        return WarpgroupBlock(self.tuning, 0, int(self.filters_lie_together), self.workgroups)
+
+
+@dataclass(frozen=True)
+class HaloTuning(OfWindows):
     """images, rows, width: pixels of a tile.  loaded: lines of an image that a stage has room for.
 
     taps, channels: of a window.  n_per_block: filters that are computed at a time.  diagonal: blocks of
@@ -65,11 +119,6 @@ class HaloTuning(OfConsumers):
     @property
     def taps_text(self) -> str:
         return str(self.taps)
-
-    @property
-    def swapped(self) -> bool:
-        """Rows are gemmN: pixels."""
-        return True
 
     @property
     def consumer_rows(self) -> int:
@@ -112,8 +161,7 @@ class HaloPlan(WindowPlan[HaloTuning]):
         """Shared memory, in which a part of the filter stays while tiles want it."""
         t, size = self.tuning, self.context.dtype.bytes
         a, b = self.raster * t.channels * size, t.k_per_block * t.n_per_block * size
-        piece = min(PIECE_BYTES, ROWS * t.n_per_block * self.context.dtype.output.bytes)
-        return SharedLayout(a, b, t.stages, t.consumers, piece, "tile", takes_turns=t.pingpong)
+        return SharedLayout(a, b, t.stages, t.consumers, self.piece_bytes, "tile", takes_turns=t.pingpong)
 
     @property
     def accumulators(self) -> int:

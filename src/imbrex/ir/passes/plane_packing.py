@@ -7,8 +7,7 @@ that copies them back.
     registers = packed                  shared, turned = registers     barrier
     registers = shared                  array, as it lies = registers
 
-All loads of a work item are under way before the first one is waited for.  See `view.copy.plane_tiles`
-and `view.copy.line_tiles`.
+All loads of a work item are under way before the first one is waited for.  See `view.copy.plane_tiles`.
 """
 
 from __future__ import annotations
@@ -80,8 +79,8 @@ def unpack_planes(packed: SSAValue, array: SSAValue, tiles: PlaneTiles, hint: st
 def _rows(dims: Sequence[Dim], elements: int) -> tuple[Layer, ...]:
     """Rows of shared memory over all that the launch has of it."""
     used = prod(d.size for d in dims)
-    whole = (Dim("place", elements),)
-    cut = (layer_over(whole, (Slice(0, used), "place", "place")),) if used < elements else ()
+    whole = (Dim("element", elements),)
+    cut = (layer_over(whole, (Slice(0, used), "element", "element")),) if used < elements else ()
     below = cut[0].upper if cut else whole
     names = " ".join(d.name for d in dims)
-    return (layer_over(below, (Unmerge(), names, "place"), order=None, **dict(dims)), *cut)
+    return (layer_over(below, (Unmerge(), names, "element"), order=None, **dict(dims)), *cut)

@@ -3,8 +3,7 @@
     read     (workgroup, workitem, other, slot) -> array       guarded where the copy has more than the array
     written  (workgroup, workitem, other, slot) -> the copy
 
-`PlaneTiles` and `LineTiles`, which go through shared memory, say the same two maps: an ArrayCopy is any of
-the three.
+`PlaneTiles`, which go through shared memory, say the same two maps: an ArrayCopy is either.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import TypeAlias
 
 from imbrex.index.map import Map
 from imbrex.view.copy.data_tiled import Items
-from imbrex.view.copy.line_tiles import LineTiles
 from imbrex.view.copy.plane_tiles import PlaneTiles
 
 __all__ = ["ArrayCopy", "Boxes"]
@@ -42,4 +40,4 @@ class Boxes:
         return self.items.map
 
 
-ArrayCopy: TypeAlias = Boxes | PlaneTiles | LineTiles
+ArrayCopy: TypeAlias = Boxes | PlaneTiles

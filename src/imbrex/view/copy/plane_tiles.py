@@ -3,9 +3,15 @@
     array    [outer..., channel, plane...]     n c hi wi: all channels of an image are one stretch of memory
     packed   [.., plane..., channel]           see `view.copy.channels_last`
 
-Where a plane is no multiple of 16 bytes, its rows begin anywhere, and no box of registers is 16 bytes wide on
-both sides.  But several channels together are a stretch that is: a workgroup brings some to shared memory as
-they lie, 16 bytes a lane, and reads them turned (`view.copy.turned_tile`).
+A workgroup brings pieces of 16 bytes to shared memory as they lie, and reads them turned
+(`view.copy.turned_tile`).  Its tiles are either of two kinds:
+
+    whole planes    of several channels, which together are a stretch of whole pieces where one plane is none:
+                    rows begin anywhere, and no box of registers is 16 bytes wide on both sides
+    lines           some of each plane at a time: a line is a stretch of it that is whole pieces, of which all
+                    elements are packed, or every second or third: 16 bytes of a plane that is copied whole,
+                    or the rows of an image from one that windows of one tap read to the next; pieces at its
+                    end of which nothing is taken are not read
 
     read     (workgroup, workitem, turn, slot) -> array       neighbours in memory, guarded beyond the last
     written  (workgroup, workitem, turn, slot) -> packed      guarded likewise
@@ -16,36 +22,48 @@ the element.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import gcd, prod
-from typing import Final
+from typing import Final, NamedTuple
 
 from imbrex.chip import LINE_BYTES, VECTOR_BYTES
 from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, passing
 from imbrex.index.query import vector_width
-from imbrex.index.rule import Merge, Pad, Unmerge
+from imbrex.index.rule import Embed, Merge, Pad, PassThrough, Slice, Unmerge
 from imbrex.view.copy.channels_last import ChannelsLast
 from imbrex.view.copy.turned_tile import TurnedTile, launched
 
-__all__ = ["PlaneTiles", "plane_tiles"]
+__all__ = ["PlaneTiles", "line_tiles", "plane_tiles"]
 
-MOST_BYTES: Final = 32 * 1024
-"""Most bytes of a tile in shared memory: several workgroups have room at a time."""
-ENOUGH_BYTES: Final = 12 * 1024
-"""Bytes of a workgroup with which as many workgroups as have room keep memory busy."""
-LEAST_ROWS: Final = 2
-"""Fewest rows of a tile that is shorter than the channels allow: a sector of the caches."""
+
+class Limits(NamedTuple):
+    """Bytes: most of a tile in shared memory, and of a workgroup that are enough.  least_rows: of a tile."""
+
+    most_bytes: int
+    enough_bytes: int
+    least_rows: int
+
+
+WHOLE: Final = Limits(32 * 1024, 12 * 1024, 2)
+"""Several workgroups have room at a time; rows, where the channels allow more, are a sector of the caches."""
+LINES: Final = Limits(16 * 1024, 8 * 1024, 4)
+"""Rows are two sectors of the caches."""
 
 
 @dataclass(frozen=True)
 class PlaneTiles:
-    """of: what is copied.  tile: its `within` leads from packed positions to the plane in memory, where the
-    array that is packed is a part of one that lies so.
+    """of: what is copied.  plane: its dims in memory, after the channel.
+
+    tile: its `inside` is the plane, whose `within` leads from packed positions to it where the array that is
+    packed is a part of one that lies so; or, of lines, how many they are, and what is read of a span.  span:
+    elements of a line; 0 where tiles are whole planes.
     """
 
     of: ChannelsLast
+    plane: tuple[Dim, ...]
     tile: TurnedTile
+    span: int = 0
 
     @property
     def workgroups(self) -> int:
@@ -54,16 +72,9 @@ class PlaneTiles:
     @property
     def read(self) -> Map:
         """(workgroup, workitem, turn, slot) -> array."""
-        tile, memory = self.tile, self._memory
-        stretch = tile.pieces // tile.tiles * tile.slots
+        tile, layers = self.tile, self._lines if self.span else self._stretch
         spare = tile.read_turns * tile.workitems - tile.pieces
-        lower = passing(memory, (Merge(), "place", " ".join(d.name for d in memory)))
-        over: Entry = (Pad(0, self._over * stretch), "place", "place")
-        padded = (passing(lower.upper, over),) if self._over else ()
-        sizes = {"workgroup": self.workgroups, "piece": tile.pieces, "slot": tile.slots}
-        above = padded[0].upper if padded else lower.upper
-        cut = layer_over(above, (Unmerge(), "workgroup piece slot", "place"), order=None, **sizes)
-        return Map((*launched(cut.upper, "piece", spare, tile.workitems), cut, *padded, lower))
+        return Map((*launched(layers[0].upper, "piece", spare, tile.workitems), *layers))
 
     @property
     def written(self) -> Map:
@@ -71,14 +82,48 @@ class PlaneTiles:
         of, tile = self.of, self.tile
         counts = {"part": self._parts, "row": tile.rows, "slot": tile.slots}
         split = passing(of.packed, (Unmerge(), "part row slot", of.channel), **counts)
-        tiles: Entry = (Merge(), "tile", " ".join((*(d.name for d in self.of.ahead), "part")))
-        positions: Entry = (Merge(), "position", " ".join(d.name for d in of.inner))
-        merged = passing(split.upper, tiles, positions)
-        padded = (passing(merged.upper, (Pad(0, self._over), "tile", "tile")),) if self._over else ()
-        sizes = {"workgroup": self.workgroups, "tile": tile.tiles}
-        above = padded[0].upper if padded else merged.upper
-        spread = passing(above, (Unmerge(), "workgroup tile", "tile"), **sizes)
-        return Map((*tile.stored(spread.upper), spread, *padded, merged, split))
+        merged = passing(split.upper, (Merge(), "position", _names(of.inner)))
+        sizes = {"block": self._blocks, "position": tile.positions}
+        blocks = passing(merged.upper, (Unmerge(), "block position", "position"), **sizes)
+        tiled = passing(blocks.upper, (Merge(), "tile", self._tile_names))
+        spread = self._launched_over(tiled.upper)
+        return Map((*tile.stored(spread[0].upper), *spread, tiled, blocks, merged, split))
+
+    @property
+    def _stretch(self) -> tuple[Layer, ...]:
+        """(workgroup, piece, slot) -> array: of whole planes, one piece after the other."""
+        tile = self.tile
+        lower = passing(self._memory, (Merge(), "element", _names(self._memory)))
+        more = self._over * tile.pieces // tile.tiles * tile.slots
+        padded = (passing(lower.upper, (Pad(0, more), "element", "element")),) if more else ()
+        sizes = {"workgroup": self.workgroups, "piece": tile.pieces, "slot": tile.slots}
+        above = padded[0].upper if padded else lower.upper
+        cut = layer_over(above, (Unmerge(), "workgroup piece slot", "element"), order=None, **sizes)
+        return cut, *padded, lower
+
+    @property
+    def _lines(self) -> tuple[Layer, ...]:
+        """(workgroup, piece, slot) -> array: the pieces of lines that are read."""
+        tile = self.tile
+        line, column = tile.inside
+        merged = passing(self._memory, (Merge(), "element", _names(self.plane)))
+        channels: Entry = (Unmerge(), "part row channel", self.of.channel)
+        lines: Entry = (Unmerge(), "block line piece slot", "element")
+        counts = {"part": self._parts, "row": tile.rows, "channel": tile.slots}
+        counts |= {"block": self._blocks, "line": line.size, "slot": tile.slots}
+        split = passing(merged.upper, channels, lines, piece=self.span // tile.slots, **counts)
+        kept = passing(split.upper, (Slice(0, column.size // tile.slots), "piece", "piece"))
+        tiled = passing(kept.upper, (Merge(), "tile", self._tile_names))
+        spread = self._launched_over(tiled.upper)
+        pieces = passing(spread[0].upper, (Merge(), "piece", "tile row channel line piece"))
+        return pieces, *spread, tiled, kept, split, merged
+
+    def _launched_over(self, dims: tuple[Dim, ...]) -> tuple[Layer, ...]:
+        """(workgroup, tile) over all tiles."""
+        padded = (passing(dims, (Pad(0, self._over), "tile", "tile")),) if self._over else ()
+        sizes = {"workgroup": self.workgroups, "tile": self.tile.tiles}
+        above = padded[0].upper if padded else dims
+        return (passing(above, (Unmerge(), "workgroup tile", "tile"), **sizes), *padded)
 
     @property
     def _over(self) -> int:
@@ -87,24 +132,35 @@ class PlaneTiles:
 
     @property
     def _all_tiles(self) -> int:
-        return prod(d.size for d in self.of.ahead) * self._parts
+        return prod(d.size for d in self.of.ahead) * self._parts * self._blocks
 
     @property
     def _parts(self) -> int:
-        """Tiles of a plane."""
+        """Tiles beside each other along the channels."""
         return self.of.packed[-1].size // (self.tile.rows * self.tile.slots)
 
-    @cached_property
+    @property
+    def _blocks(self) -> int:
+        """Tiles after one another along a plane."""
+        return prod(d.size for d in self.plane) // (self.span * self.tile.inside[0].size) if self.span else 1
+
+    @property
     def _memory(self) -> tuple[Dim, ...]:
         """The array in memory."""
-        return (*self.of.ahead, Dim(self.of.channel, dict(self.of.array)[self.of.channel]), *self.tile.inside)
+        return (*self.of.ahead, Dim(self.of.channel, dict(self.of.array)[self.of.channel]), *self.plane)
+
+    @property
+    def _tile_names(self) -> str:
+        return f"{_names(self.of.ahead)} part block".strip()
 
 
 def plane_tiles(
-    of: ChannelsLast, element_bytes: int, workitems: int = 256, within: Layer | None = None
+    of: ChannelsLast, element_bytes: int, within: Layer | None = None, workitems: int = 256
 ) -> PlaneTiles | None:
-    """Where that is how to copy: a box of registers has no 16 bytes of the plane, rows have, and a tile fits;
-    None elsewhere.
+    """Tiles of whole planes, where that is how to copy: a box of registers has no 16 bytes of the plane, rows
+    have, and a tile fits; None elsewhere.
+
+    within: packed rows and columns -> those of the plane in memory.
     """
     slots = VECTOR_BYTES // element_bytes
     if not of.has_planes(slots):
@@ -113,13 +169,71 @@ def plane_tiles(
     reads = items.map.then(of.placed)
     if within is None and vector_width(reads, "other", items.other) * element_bytes >= VECTOR_BYTES:
         return None
-    inside = within.lower if within is not None else of.inner
-    row = (prod(d.size for d in inside) | 1) * VECTOR_BYTES
+    plane = within.lower if within is not None else of.inner
+    row = (prod(d.size for d in plane) | 1) * VECTOR_BYTES
     rows = whole = gcd(LINE_BYTES // VECTOR_BYTES, of.packed[-1].size // slots)
-    while rows > 1 and rows * row > MOST_BYTES:
+    while rows > 1 and rows * row > WHOLE.most_bytes:
         rows //= 2
-    if rows * row > MOST_BYTES or rows < min(whole, LEAST_ROWS):
+    if rows * row > WHOLE.most_bytes or rows < min(whole, WHOLE.least_rows):
         return None
-    exist = prod(d.size for d in of.packed) // (prod(d.size for d in of.inner) * rows * slots)
-    tiles = 1 << (min(max(1, ENOUGH_BYTES // (rows * row)), exist).bit_length() - 1)
-    return PlaneTiles(of, TurnedTile(rows, tiles, slots, inside, workitems, within))
+    tiles = _tiles(of, WHOLE, rows * row, prod(d.size for d in of.inner) * rows * slots)
+    return PlaneTiles(of, plane, TurnedTile(rows, tiles, slots, plane, workitems, within))
+
+
+def line_tiles(
+    of: ChannelsLast, element_bytes: int, within: Layer | None = None, workitems: int = 256
+) -> PlaneTiles | None:
+    """Tiles of lines, where planes are whole pieces of 16 bytes, or, under `within`, what every second or
+    third row of them is read from is; and channels fill half a line of the caches.  None elsewhere.
+    """
+    slots, channels = VECTOR_BYTES // element_bytes, of.packed[-1].size
+    wide = gcd(LINE_BYTES // VECTOR_BYTES, channels // max(1, slots))
+    if not of.has_planes(slots) or wide < LINES.least_rows:
+        return None
+    plane = of.inner if within is None else within.lower
+    found = _Line(1, slots, slots, slots) if within is None else _sampled(within, slots)
+    if found is None or prod(d.size for d in plane) % found.span:
+        return None
+    total, size = prod(d.size for d in plane) // found.span, found.read * wide * VECTOR_BYTES
+    lines = max(
+        (n for n in range(1, total + 1) if total % n == 0 and n * size <= LINES.most_bytes), default=0
+    )
+    if not lines:
+        return None
+    inside = (Dim("line", lines), Dim("column", found.read))
+    taken: Entry = (Embed((found.step,)), "taken", "column")
+    part = layer_over(inside, (PassThrough(), "line", "line"), taken, taken=found.taken)
+    tiles = _tiles(of, LINES, lines * size, lines * found.taken * wide * slots)
+    own = TurnedTile(wide, tiles, slots, inside, workitems, part if within is not None else None)
+    return PlaneTiles(of, plane, own, found.span)
+
+
+def _tiles(of: ChannelsLast, limits: Limits, bytes: int, elements: int) -> int:
+    """Tiles of a workgroup, a power of two, each of so many bytes in shared memory and packed elements."""
+    exist = prod(d.size for d in of.packed) // elements
+    return 1 << (min(max(1, limits.enough_bytes // bytes), exist).bit_length() - 1)
+
+
+class _Line(NamedTuple):
+    """A line: of `span` elements the first `read` are, of which every `step`-th is taken."""
+
+    step: int
+    span: int
+    read: int
+    taken: int
+
+
+def _sampled(within: Layer, slots: int) -> _Line | None:
+    """A row of what is packed; None where rows and columns are not what strides divide them into, or pieces
+    are no parts of it.
+    """
+    steps = [s.rule.coefs[0] if isinstance(s.rule, Embed) else 1 for s in within.steps]
+    counts = [d.size for d in within.upper]
+    if any(c * s != d.size for c, s, d in zip(counts, steps, within.lower, strict=True)):
+        return None
+    span, used = steps[0] * within.lower[-1].size, steps[1] * (counts[1] - 1) + 1
+    return None if span % slots else _Line(steps[1], span, -(-used // slots) * slots, counts[1])
+
+
+def _names(dims: Sequence[Dim]) -> str:
+    return " ".join(d.name for d in dims)

@@ -10,7 +10,7 @@ import pytest
 from imbrex.index.query import vector_width
 from imbrex.view.conv.implicit_gemm import Convolution
 from imbrex.view.copy.channels_last import ChannelsLast
-from imbrex.view.copy.line_tiles import LineTiles, line_tiles
+from imbrex.view.copy.plane_tiles import PlaneTiles, line_tiles
 from imbrex.view.copy.sampled import sampled
 
 from ..points import offsets
@@ -27,7 +27,7 @@ SIZES = {
 SERVED = [name for name in SIZES if name != "rows begin anywhere"]
 
 
-def found(name: str, channels: int = 32, element_bytes: int = 2) -> LineTiles | None:
+def found(name: str, channels: int = 32, element_bytes: int = 2) -> PlaneTiles | None:
     height, width, down, across = SIZES[name]
     pads = ((0, 0), (0, 0))
     ho, wo = height // down, width // across

@@ -12,7 +12,6 @@ from imbrex.index.map import Dim, Map
 from imbrex.index.query import vector_width
 from imbrex.view.conv.implicit_gemm import Convolution
 from imbrex.view.copy.channels_last import ChannelsLast
-from imbrex.view.copy.line_tiles import LineTiles
 from imbrex.view.copy.plane_tiles import PlaneTiles, plane_tiles
 from imbrex.view.copy.sampled import sampled
 
@@ -40,7 +39,7 @@ def found(name: str) -> PlaneTiles:
     return tiles
 
 
-def copied(tiles: PlaneTiles | LineTiles) -> np.ndarray:
+def copied(tiles: PlaneTiles) -> np.ndarray:
     """What the launch leaves in the packed array, of an array that holds its own offsets; -1 for nothing."""
     read, put, taken, written = map(offsets, (tiles.read, tiles.tile.put, tiles.tile.taken, tiles.written))
     packed = np.full(np.prod([d.size for d in tiles.of.packed]), -1)
