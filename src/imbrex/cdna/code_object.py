@@ -75,9 +75,9 @@ class CodeObject:
         """Where the image lies."""
         return self.image.ctypes.data
 
-    def text(self, place: int) -> str:
+    def text(self, position: int) -> str:
         """An instruction, written as an assembler takes it."""
-        return instruction_text(self.instructions[place], self.chip)
+        return instruction_text(self.instructions[position], self.chip)
 
     @property
     def unknown(self) -> tuple[str, ...]:

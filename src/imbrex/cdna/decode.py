@@ -151,32 +151,32 @@ def _source(
 ) -> Operand | None:
     """Source operand of a vector instruction, with what is used of it."""
     name = slot.field
-    place = 1 if name == "vsrc1" else int(name[3])
+    position = 1 if name == "vsrc1" else int(name[3])
     second = sdwa or dpp
-    if second is not None and place < 2:
-        pre = f"src{place}_"
+    if second is not None and position < 2:
+        pre = f"src{position}_"
         part = Part(
             second.get(pre + "sel", 6), bool(second.get(pre + "sext", 0)),
             bool(second[pre + "neg"]), bool(second[pre + "abs"]),
         )  # fmt: skip
-        code = second["src0"] if place == 0 else fields["vsrc1"]
-        if sdwa is not None and sdwa[f"s{place}"]:
+        code = second["src0"] if position == 0 else fields["vsrc1"]
+        if sdwa is not None and sdwa[f"s{position}"]:
             return scalar(code, slot.registers, part=part)
         return vector(code, slot.registers, part=part)
     if name == "vsrc1":
         return vector(fields[name], slot.registers)
-    part = Part(6, False, *_signs(row, fields, place))
+    part = Part(6, False, *_signs(row, fields, position))
     accumulates = slot.kind == "a" or _accumulates(row, name, fields)
     return source(fields[name], slot.registers, literal, part, accumulates)
 
 
-def _signs(row: Row, fields: Fields, place: int) -> tuple[bool, bool]:
+def _signs(row: Row, fields: Fields, position: int) -> tuple[bool, bool]:
     """Whether a source is negated, and whether made absolute before."""
     if row.format == "VOP3":
         has_abs = not any(slot.field == "sdst" for slot in row.slots)
-        return bool(fields["neg"] >> place & 1), has_abs and bool(fields["abs"] >> place & 1)
+        return bool(fields["neg"] >> position & 1), has_abs and bool(fields["abs"] >> position & 1)
     if row.format == "VOP3P" and "_mix" in row.name:
-        return bool(fields["neg"] >> place & 1), bool(fields["neg_hi"] >> place & 1)
+        return bool(fields["neg"] >> position & 1), bool(fields["neg_hi"] >> position & 1)
     return False, False
 
 

@@ -164,11 +164,11 @@ def _launch(
     kernel: Kernel,
     grid: Sequence[int],
     block: Sequence[int],
-    places: tuple[Bytes, Bytes],
+    memory: tuple[Bytes, Bytes],
     scratch_bytes: int,
 ) -> LaunchStruct:
     """What the first scalar registers hold, in the order of the descriptor's bits."""
-    packet, constants = (place.ctypes.data for place in places)
+    packet, constants = (part.ctypes.data for part in memory)
     launch, words = LaunchStruct(), list[int]()
     launch.grid[:], launch.block[:] = grid, block
     launch.flat_scratch = launch.group_x = launch.group_y = launch.group_z = launch.group_info = -1
@@ -182,7 +182,7 @@ def _launch(
     if kernel.system >> 6 & 1:
         words.append(scratch_bytes)
     first = kernel.preload_offset
-    words += struct.unpack_from(f"<{kernel.preloaded}I", places[1].data, 4 * first)
+    words += struct.unpack_from(f"<{kernel.preloaded}I", memory[1].data, 4 * first)
     users = kernel.setup >> 1 & 31
     words = words if kernel.preloaded else words[:users]
     words += [0] * (users - len(words))
@@ -214,15 +214,15 @@ def _settings(
     settings = SettingsStruct()
     regions = (RegionStruct * len(memory))(*((m.address, m.address + m.bytes) for m in memory))
     low = code.instructions[0].address
-    places = np.full((code.instructions[-1].address - low) // 4 + 1, -1, np.int32)
+    positions = np.full((code.instructions[-1].address - low) // 4 + 1, -1, np.int32)
     for position, instruction in enumerate(code.instructions):
-        places[(instruction.address - low) // 4] = position
+        positions[(instruction.address - low) // 4] = position
     settings.region, settings.regions = regions, len(memory)
-    settings.at, settings.code_words = places.ctypes.data, len(places)
+    settings.at, settings.code_words = positions.ctypes.data, len(positions)
     settings.code_base, settings.code_low = code.base, low
     settings.seed, settings.most_steps = strict.seed, strict.most_steps
     settings.is_deferred, settings.finds_races = strict.is_deferred, strict.finds_races
     facts = facts_of(code.chip)
     settings.chip, settings.lds_bytes = facts.core_number, lds_bytes
     settings.flushes = facts.flushes_halves
-    return settings, (regions, places)
+    return settings, (regions, positions)

@@ -38,8 +38,8 @@ def race_of(code: CodeObject, kernel: str, race: FaultStruct, count: int) -> Dia
 
 def _location(code: CodeObject, kernel: str, fault: FaultStruct) -> str:
     group = ", ".join(map(str, fault.group))
-    place = f"{kernel}, workgroup ({group}), wave {fault.wave}"
+    where = f"{kernel}, workgroup ({group}), wave {fault.wave}"
     if not 0 <= fault.instruction < len(code.instructions):
-        return place
+        return where
     address = code.instructions[fault.instruction].address
-    return f"{place}, 0x{address:x} `{code.text(fault.instruction)}`"
+    return f"{where}, 0x{address:x} `{code.text(fault.instruction)}`"

@@ -25,15 +25,15 @@ OFF = Operand(Kind.OFF)
 
 
 def predecoded(found: Sequence[Instruction]) -> Array[InstructionStruct]:
-    """One struct each; a branch knows the place of its target."""
-    places = {instruction.address: position for position, instruction in enumerate(found)}
+    """One struct each; a branch knows the position of its target."""
+    positions = {instruction.address: position for position, instruction in enumerate(found)}
     structs = (InstructionStruct * max(1, len(found)))()
     for struct, instruction in zip(structs, found, strict=False):
-        _fill(struct, instruction, places)
+        _fill(struct, instruction, positions)
     return structs
 
 
-def _fill(to: InstructionStruct, found: Instruction, places: Mapping[int, int]) -> None:
+def _fill(to: InstructionStruct, found: Instruction, positions: Mapping[int, int]) -> None:
     to.address, to.row, to.first = found.address, -1, 1
     if found.row is None:
         return
@@ -45,7 +45,7 @@ def _fill(to: InstructionStruct, found: Instruction, places: Mapping[int, int]) 
         _fill_operand(to.o[position], operand)
     _fill_modifiers(to, found)
     if found.row.format in ("SOPP", "SOPK"):
-        to.simm, to.target = found.fields["simm"], places.get(found.target, -1)
+        to.simm, to.target = found.fields["simm"], positions.get(found.target, -1)
     if found.sdwa is not None:
         to.sdwa, to.dst_sel, to.dst_unused = 1, found.sdwa["dst_sel"], found.sdwa["dst_unused"]
         if found.row.format == "VOPC":
@@ -72,8 +72,8 @@ def _ordered(found: Instruction) -> list[Operand]:
     operands = [*found.operands, *found.scales]
     if found.row.format == "FLAT":
         is_store = "_store_" in found.name or "_atomic_" in found.name
-        place = len(operands) - 1 if is_store else len(operands)
-        operands.insert(place, OFF)
+        position = len(operands) - 1 if is_store else len(operands)
+        operands.insert(position, OFF)
     elif found.row.format in ("GLOBAL", "SCRATCH") and ("_store_" in found.name or "_atomic_" in found.name):
         operands[-1], operands[-2] = operands[-2], operands[-1]
     elif found.name == "s_setreg_b32":

@@ -64,6 +64,6 @@ def rows(chip: str) -> dict[tuple[str, int], Row]:
 
 
 def _slot(word: str) -> Slot:
-    place, _, count = word.partition(":")
-    field, _, kind = place.partition(".")
+    name, _, count = word.partition(":")
+    field, _, kind = name.partition(".")
     return Slot(field, kind, int(count))

@@ -26,11 +26,11 @@ K: Final = "gemmK"
 MOST_STEPS, MOST_TAPS = 1 << 16, 128
 GEMM: Final = {"gemmG": "g", "gemmM": "m", "gemmN": "n", "gemmK": "k"}
 FILLED: Final = {"tm": "m_tile", "tn": "n_tile", "tk": "step"}
-"""Which tile, or which step, a place that is pointed at is inside of: the kept one, or 0."""
+"""Which tile, or which step, a position that is pointed at is inside of: the kept one, or 0."""
 SAID: Final = {
     "g": "batch of the product", "m": "row of C", "n": "column of C", "k": "what is summed",
-    "m_tile": "tile along m", "n_tile": "tile along n", "tm": "place along m inside of a tile",
-    "tn": "place along n inside of a tile", "tk": "place along k inside of a step",
+    "m_tile": "tile along m", "n_tile": "tile along n", "tm": "position along m inside of a tile",
+    "tn": "position along n inside of a tile", "tk": "position along k inside of a step",
     "workgroup": "workgroup, as hardware numbers it",
     "unit": "tiles of one cluster, as they are begun", "wave": "wave, warpgroup or register tile",
     "lane": "lane of a wave", "register": "sum of a lane", "time": "frame of the animation",
@@ -92,7 +92,7 @@ def _links(subject: Subject) -> Iterator[Link]:
     tile = {"m_tile": f"{down}_tile", "tm": f"t{down}", "n_tile": f"{across}_tile", "tn": f"t{across}"}
     for dim, axis, map in zip(("row", "column"), cut.axes, cut.cuts, strict=True):
         lower = {d.name: tile[d.name] for d in map.lower}
-        title = f"A {dim} of C: its tile, and its place there"
+        title = f"A {dim} of C: its tile, and its position there"
         yield Link(f"{dim}s", _of(title, map), {dim: axis}, lower)
     if steps := _steps(cut, subject):
         yield steps
@@ -116,27 +116,27 @@ def _taps(ladders: Mapping[str, Ladder]) -> Mapping[str, Sequence[int]]:
 
 
 def _steps(cut: Tiling, subject: Subject) -> Link | None:
-    """Which step sums an element of K, and its place there; None where steps go over K in another way."""
+    """Which step sums an element of K, and its position there; None where steps go over K in another way."""
     assert subject.product is not None
     k, whole = subject.product.context.k, cut.steps * cut.depth
     if not 0 <= whole - k < cut.depth:
         return None
     merged = layer_over((Dim("step", cut.steps), Dim("tk", cut.depth)), (Merge(), "k", "step tk"))
     first = layer_over(merged.upper, (PassThrough() if whole == k else Slice(0, k), "k", "k"), k=k)
-    of = _of("A step over K, and the place there", Map((first, merged)))
+    of = _of("A step over K, and the position there", Map((first, merged)))
     return Link("step", of, {"k": "k"}, {"step": "step", "tk": "tk"})
 
 
 def _order(cut: Tiling, tile: Mapping[str, str]) -> Iterator[Link]:
-    ((place, _),) = cut.order.upper
+    ((position, _),) = cut.order.upper
     batch, m, n = (d.name for d in cut.order.lower)
     if cut.cluster == (1, 1):
         lower = {batch: "g", m: tile["m_tile"], n: tile["n_tile"]}
         first = "workgroup" if cut.is_one_each else "unit"
-        yield Link("order", _of("Which tile is begun when", cut.order), {place: first}, lower)
+        yield Link("order", _of("Which tile is begun when", cut.order), {position: first}, lower)
         return
     lower = {batch: "g", m: "cluster_m", n: "cluster_n"}
-    yield Link("order", _of("Which cluster's tiles are begun when", cut.order), {place: "unit"}, lower)
+    yield Link("order", _of("Which cluster's tiles are begun when", cut.order), {position: "unit"}, lower)
     sizes = zip(("m_tile", "n_tile"), ("cluster_m", "cluster_n"), cut.blocks, cut.cluster, strict=True)
     dims = [d for of, name, count, size in sizes for d in (Dim(name, count // size), Dim(f"{of}_rank", size))]
     entries = [(Merge(), "m_tile", "cluster_m m_tile_rank"), (Merge(), "n_tile", "cluster_n n_tile_rank")]

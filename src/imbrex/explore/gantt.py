@@ -56,10 +56,10 @@ def gantt(given: Gantt, y: float, width: float) -> tuple[list[str], float]:
     for at, (name, row) in enumerate(given.rows):
         parts.append(label(LEFT - 8, top + at * ROW + 14, name, "end soft"))
         for span in row:
-            place, wide = LEFT + (span.first - first) * scale, (span.last - span.first) * scale
-            parts.append(box(place, top + at * ROW, wide, ROW - 5, span.kind, span.tokens, span.tooltip))
+            left, wide = LEFT + (span.first - first) * scale, (span.last - span.first) * scale
+            parts.append(box(left, top + at * ROW, wide, ROW - 5, span.kind, span.tokens, span.tooltip))
             if span.text and wide > CHARACTER * len(span.text) + 4:
-                parts.append(label(place + wide / 2, top + at * ROW + 13, span.text, "mid tiny"))
+                parts.append(label(left + wide / 2, top + at * ROW + 13, span.text, "mid tiny"))
     return parts, bottom + 24 - y
 
 

@@ -143,7 +143,7 @@ def law(rule: Rule) -> str:
         case rules.Group(rows):
             return f"u walks the columns of {rows} rows, then those of the next rows"
         case rules.Ungroup(rows):
-            return f"the place of (row, column) in groups of {rows} rows"
+            return f"the position of (row, column) in groups of {rows} rows"
         case rules.Deal(ways):
             return f"u is dealt to {ways} hands in turn, the hands laid end to end"
         case rules.Undeal(ways):

@@ -102,19 +102,19 @@ def _registers(found: Instruction, operand: Operand) -> Grid:
         for register in range(registers):
             if held[lane][register][0] < 0:
                 continue
-            element, place = Element(*held[lane][register]), LaneRegister(lane, register)
+            element, held_in = Element(*held[lane][register]), LaneRegister(lane, register)
             at = f"{element.row},{element.column}"
             block = f"block {element.block}" if found.blocks > 1 else ""
-            tooltip = _tooltip(found, operand, element, [place])
-            cells.append(Cell(lane, register, _group(found, place), at, block, tooltip))
+            tooltip = _tooltip(found, operand, element, [held_in])
+            cells.append(Cell(lane, register, _group(found, held_in), at, block, tooltip))
     names = [register_text(found, operand, register) for register in range(registers)]
     title = f"{operand.upper()}: lane down, register across"
     return Grid(title, lanes, registers, _numbers(lanes), names, cells)
 
 
-def _group(found: Instruction, place: LaneRegister) -> int:
+def _group(found: Instruction, held_in: LaneRegister) -> int:
     """Lanes that lie along the operand's row or column are of one group; of a warpgroup, those of a warp."""
-    return place.lane // found.lane_group
+    return held_in.lane // found.lane_group
 
 
 def _lanes(held: Sequence[LaneRegister]) -> str:
@@ -123,7 +123,7 @@ def _lanes(held: Sequence[LaneRegister]) -> str:
 
 
 def _tooltip(found: Instruction, operand: Operand, element: Element, held: Sequence[LaneRegister]) -> str:
-    lanes = ", ".join(str(place.lane) for place in held)
+    lanes = ", ".join(str(one.lane) for one in held)
     register = register_text(found, operand, held[0].register)
     return f"{element_text(found, operand, element)}: lane {lanes}, {register}"
 

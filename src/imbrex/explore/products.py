@@ -71,7 +71,7 @@ class OperandView:
 
     @cached_property
     def is_injective(self) -> bool:
-        """Does each element have one place in the product?"""
+        """Does each element stand once in the product?"""
         return query.is_injective(self.map)
 
 

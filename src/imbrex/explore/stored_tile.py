@@ -1,8 +1,8 @@
 """StoredTile: where the elements of a step's tile of A or of B lie in shared memory, and a picture of it.
 
 The map is the one that the kernel is lowered by, (k, d) -> element, d being m or n.  The picture has a row
-for all banks once, in cells of 16 bytes or less; the colour of a cell is its place in its row of the tile, so
-that a permutation is seen as colours that change their order from row to row.
+for all banks once, in cells of 16 bytes or less; the colour of a cell is its position in its row of the tile,
+so that a permutation is seen as colours that change their order from row to row.
 """
 
 from __future__ import annotations
@@ -58,24 +58,24 @@ class StoredTile:
 
     def cells(self) -> tuple[int, list[Cell]]:
         """Bytes of a cell, and the cells of the first rows; none where no cell holds a part of the tile."""
-        places, k, d = self._places()
+        byte_offsets, k, d = self._byte_offsets()
         for size in CELL_BYTES:
-            found = _cells(places // size, k, d)
+            found = _cells(byte_offsets // size, k, d)
             if found is not None:
                 return size, found
         return 0, []
 
-    def _places(self) -> tuple[Any, Any, Any]:
+    def _byte_offsets(self) -> tuple[Any, Any, Any]:
         """Byte, k and d of each element of the first rows."""
         (_, depth), (_, wide) = self.map.upper
         k, d = np.indices((depth, wide))
         coords, _ = self.map.evaluate([k, d])
-        place: Any = np.zeros((), np.int64)
+        offset: Any = np.zeros((), np.int64)
         for x, dim in zip(coords, self.map.lower, strict=True):
-            place = place * dim.size + x
-        places = np.broadcast_to(place * self.element_bytes, k.shape)
-        first = places < ROWS * self.line_bytes
-        return places[first], k[first], d[first]
+            offset = offset * dim.size + x
+        byte_offsets = np.broadcast_to(offset * self.element_bytes, k.shape)
+        first = byte_offsets < ROWS * self.line_bytes
+        return byte_offsets[first], k[first], d[first]
 
 
 @dataclass(frozen=True)

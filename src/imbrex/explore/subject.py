@@ -61,7 +61,7 @@ class Subject:
         return products(self.request, self.configuration)
 
     @cached_property
-    def place(self) -> int:
+    def number(self) -> int:
         """Number of the product that panels draw: the first of those with most to multiply."""
         sizes = [p.context.multiplies for p in self.products]
         return sizes.index(max(sizes)) if sizes else 0
@@ -69,12 +69,12 @@ class Subject:
     @property
     def product(self) -> Product | None:
         """The product that panels draw."""
-        return self.products[self.place] if self.products else None
+        return self.products[self.number] if self.products else None
 
     @property
     def tuned(self) -> TunedProduct | None:
         """What was chosen for it."""
-        return self.configuration.products[self.place] if self.products else None
+        return self.configuration.products[self.number] if self.products else None
 
     @cached_property
     def texts(self) -> Sequence[tuple[str, str]]:
@@ -110,7 +110,7 @@ class Subject:
             k for k in kernels if any(isinstance(s, MULTIPLIES) for s in walk(k.body))
         ]
         if len(found) == len(self.products) and found:
-            return found[self.place]
+            return found[self.number]
         return max(found, key=lambda k: k.grid_size * k.block_size, default=None)
 
     @property

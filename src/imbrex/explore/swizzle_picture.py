@@ -71,9 +71,9 @@ class _Pieces:
         down, across = self.first(row, column)
         rows = _span(down, 1 if self.along_columns else self.run)
         columns = _span(across, self.run if self.along_columns else 1)
-        place = f"{names[-2]} {rows}, {names[-1]} {columns}"
+        position = f"{names[-2]} {rows}, {names[-1]} {columns}"
         held = f"wave {self.wave[row, column]}, lane {self.lane[row, column]}"
-        return f"{place}: {held}, offset {self.offset[row, column]}"
+        return f"{position}: {held}, offset {self.offset[row, column]}"
 
     def first(self, row: int, column: int) -> tuple[int, int]:
         """Row and column of the first element of a piece."""
@@ -99,12 +99,12 @@ def _pieces(kernel: TileKernel, operand: Operand) -> _Pieces:
 def _holders(kernel: TileKernel, operand: Operand) -> tuple[Ints, Ints]:
     """The first wave and lane that hold the element at each offset of the packed tile."""
     fragment = kernel.fragment(operand)
-    places = _everywhere(fragment)
-    numbers = np.indices(places.shape)
+    offsets = _everywhere(fragment)
+    numbers = np.indices(offsets.shape)
     held: list[Ints] = []
     for number in (numbers[0], numbers[3]):  # of the wave and of the lane
         found = np.zeros(kernel.swizzle(operand).elements, np.int64)
-        found[places[places >= 0][::-1]] = number[places >= 0][::-1]
+        found[offsets[offsets >= 0][::-1]] = number[offsets >= 0][::-1]
         held.append(found)
     return held[0], held[1]
 
@@ -143,14 +143,14 @@ def _packed(pieces: _Pieces, operand: Operand) -> Grid:
     """The tile as it lies in memory: row and column of the matrix above, lane below."""
     of_lane = pieces.swizzle.lane_run // pieces.run
     across = of_lane * max(1, min(16, 32 // of_lane))
-    place = pieces.offset // pieces.run
+    position = pieces.offset // pieces.run
     cells = [
-        Cell(*divmod(int(place[row, column]), across), _group(pieces, row, column),
+        Cell(*divmod(int(position[row, column]), across), _group(pieces, row, column),
              ",".join(map(str, pieces.first(row, column))), f"lane {pieces.lane[row, column]}",
              pieces.tooltip(row, column))
         for row, column in np.ndindex(*pieces.offset.shape)
     ]  # fmt: skip
-    rows = -(-place.size // across)
+    rows = -(-position.size // across)
     names = [str(row * across * pieces.run) for row in range(rows)]
     title = f"{operand.upper()} in memory; row,column above, lane below"
     return Grid(title, rows, across, names, [str(i * pieces.run) for i in range(across)], cells)

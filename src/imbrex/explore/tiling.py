@@ -173,11 +173,11 @@ def _batched(order: Map, batches: int, is_batch_first: bool) -> Map:
     inner = order.with_leading([Dim("batch", batches)])
     (_, _), (name, _) = inner.upper
     digits = f"{name} batch" if is_batch_first else f"batch {name}"
-    return Map((layer_over(inner.upper, (Merge(), "place", digits)), *inner.layers))
+    return Map((layer_over(inner.upper, (Merge(), "position", digits)), *inner.layers))
 
 
 def _cut_of(dim: str, size: int, axis: str, tiles: int, tile: int) -> Map:
-    """A dim of C as tiles and places inside of them."""
+    """A dim of C as tiles and positions inside of them."""
     names = f"{axis}_tile t{axis}"
     merged = layer_over((Dim(f"{axis}_tile", tiles), Dim(f"t{axis}", tile)), (Merge(), dim, names))
     return Map((layer_over(merged.upper, (_first(size, tiles * tile), dim, dim)), merged))

@@ -240,9 +240,9 @@ def _result(
     memory.run(kernel, used, threads, stream)
     if stream is None:
         roles = [role for role, _ in given.values()]
-        places = tuple(roles.index(role) if role in roles else len(values) for role in ROLES)
+        positions = tuple(roles.index(role) if role in roles else len(values) for role in ROLES)
         others = (*range(len(roles), len(values)), *range(len(values) + 1, len(values) + len(results)))
-        remember(options, given_out, threads, (*places, *others), used, kernel, indexed)
+        remember(options, given_out, threads, (*positions, *others), used, kernel, indexed)
     return indexed
 
 

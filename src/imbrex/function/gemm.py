@@ -146,7 +146,7 @@ def _product(
     results, returned = results_of(written, after, out, laid_out, a)
     read = laid_further(more, (element, stored(after, element)), (shape[-2], shape[-1]), results, out)
     if beta != 0.0:
-        _place(c, written.array, memory)
+        _write_c(c, written.array, memory)
     if 0 in shape or (not left.columns and after is None):
         _without_terms(memory, written.array, beta)
         return returned
@@ -163,9 +163,9 @@ def _product(
     used = tuple(_ranked(x, sizes[3]) for x in arrays)
     memory.run(kernel, used, threads, stream)
     if c is None and stream is None:
-        places = (0, 1, 2 + len(read), *range(2, 2 + len(read)), *range(3 + len(read), len(used)))
+        positions = (0, 1, 2 + len(read), *range(2, 2 + len(read)), *range(3 + len(read), len(used)))
         values = (a, b, *blocks, *more.values(), *each_out(out))
-        remember(options, values, threads, places, used, kernel, returned)
+        remember(options, values, threads, positions, used, kernel, returned)
     return returned
 
 
@@ -231,7 +231,7 @@ def _one_zero_term(memory: Memory, shape: tuple[int, ...], element: DType) -> tu
     return made[0], made[1]
 
 
-def _place(c: object, result: Any, memory: Memory) -> None:
+def _write_c(c: object, result: Any, memory: Memory) -> None:
     """Put `c` where the kernel reads it: into the result."""
     array = memory.taken(c, "c")
     names = memory.type_name(array), memory.type_name(result)

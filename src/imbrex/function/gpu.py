@@ -118,7 +118,7 @@ class TorchMemory(_OnGpu):
 
 
 class CupyMemory(_OnGpu):
-    """Arrays of CuPy, which are NumPy's in everything but their place."""
+    """Arrays of CuPy, which are NumPy's in everything but where they lie."""
 
     def contiguous(self, array: Any) -> Any:
         found = self.library.ascontiguousarray(array)

@@ -58,7 +58,7 @@ class _OnHost:
 
 @dataclass(frozen=True, slots=True)
 class _OnGpu:
-    """places: of the kernel's arrays among the call's, results last.  reaches: bytes of each of the call's
+    """positions: of the kernel's arrays among the call's, results last.  reaches: bytes of each of the call's
     arrays, gaps and all.  empty, count: as of `_OnHost`.
     """
 
@@ -80,7 +80,7 @@ class _OnGpu:
             arrays = (*arrays[:-1], *self.empty())
         elif self._may_overlap(arrays):
             return None
-        addresses = tuple([arrays[place].data_ptr() for place in self.positions])
+        addresses = tuple([arrays[position].data_ptr() for position in self.positions])
         is_done = self.loaded.at(addresses, self.device, self.stream_of(self.device))
         return _returned(arrays, self.count) if is_done else None
 
@@ -126,23 +126,23 @@ def remember(
     options: CallOptions,
     arrays: tuple[Any, ...],
     threads: int | None,
-    places: tuple[int, ...],
+    positions: tuple[int, ...],
     used: Sequence[Any],
     kernel: Kernel,
     result: Any,
 ) -> None:
     """Makes a plan of a call that went the long way, if none of its arrays had to be copied.
 
-    used: what the kernel was given, in its order; places: of each among `arrays`; result: what the caller
+    used: what the kernel was given, in its order; positions: of each among `arrays`; result: what the caller
     gets, two arrays where there is a pre-activation.
     """
     results = cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
     is_new = arrays[-1] is None
     given = (*(arrays[:-1] if is_new else arrays[: -len(results)]), *results)
     if kernel.target == CPU:
-        plan = _host_plan(given, places, used, kernel, results, is_new=is_new)
+        plan = _host_plan(given, positions, used, kernel, results, is_new=is_new)
     elif kernel.target.is_cuda:
-        plan = _gpu_plan(given, places, used, kernel, results)
+        plan = _gpu_plan(given, positions, used, kernel, results)
     else:
         plan = None
     if plan is None:
@@ -176,7 +176,7 @@ def _facts(tensor: Any) -> Any:
 
 def _host_plan(
     given: tuple[Any, ...],
-    places: tuple[int, ...],
+    positions: tuple[int, ...],
     used: Sequence[Any],
     kernel: Kernel,
     results: tuple[Any, ...],
@@ -189,9 +189,9 @@ def _host_plan(
     if short is None:
         return None
     short.learn(given)
-    if short.describe(given) is None or not _are_in_place(given, places, used):
+    if short.describe(given) is None or not _are_in_place(given, positions, used):
         return None
-    call = loaded.short_call(places)
+    call = loaded.short_call(positions)
     made = _empties(results) if is_new else _no_result
     return None if call is None else _OnHost(loaded, call, made, len(results))
 
@@ -226,7 +226,7 @@ def _empty(result: Any) -> Callable[[], Any]:
 
 def _gpu_plan(
     given: tuple[Any, ...],
-    places: tuple[int, ...],
+    positions: tuple[int, ...],
     used: Sequence[Any],
     kernel: Kernel,
     results: tuple[Any, ...],
@@ -234,13 +234,13 @@ def _gpu_plan(
     torch: Any = sys.modules.get("torch")
     if torch is None or not all(isinstance(array, torch.Tensor) for array in given):
         return None
-    if not _are_in_place(given, places, used):
+    if not _are_in_place(given, positions, used):
         return None
     first = results[0]
     made = [(tuple(r.shape), r.stride(), {"dtype": r.dtype, "device": r.device}) for r in results]
     return _OnGpu(
         cast("CudaKernel", kernel.loaded),
-        places,
+        positions,
         tuple([_reach(tensor) for tensor in given]),
         first.get_device(),
         lambda: tuple([torch.empty_strided(shape, strides, **of) for shape, strides, of in made]),
@@ -255,9 +255,9 @@ def _reach(tensor: Any) -> int:
     return reach(tuple(tensor.shape), tuple(tensor.stride())) * tensor.element_size()
 
 
-def _are_in_place(given: tuple[Any, ...], places: tuple[int, ...], used: Sequence[Any]) -> bool:
+def _are_in_place(given: tuple[Any, ...], positions: tuple[int, ...], used: Sequence[Any]) -> bool:
     """Was the kernel given the caller's own memory?"""
-    return all(_address(one) == _address(given[at]) for one, at in zip(used, places, strict=True))
+    return all(_address(one) == _address(given[at]) for one, at in zip(used, positions, strict=True))
 
 
 def _address(array: Any) -> int:

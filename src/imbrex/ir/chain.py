@@ -60,7 +60,7 @@ def finish_of(value: SSAValue) -> Finish | None:
 
 
 def named_map(value: SSAValue, names: Sequence[str]) -> Map:
-    """The map with its upper dims named as their place from the last one says; there are names enough."""
+    """The map with its upper dims named as their position from the last one says; there are names enough."""
     _, map = map_of(value)
     shape = [s for s in shape_of(value) if s is not None]
     wanted = names[-len(shape) :]

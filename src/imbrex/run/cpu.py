@@ -84,8 +84,8 @@ class Shaped(Protocol):
 
 def run_time_size(parameters: Sequence[Parameter], arrays: Sequence[Shaped]) -> int:
     """The run-time size that a call's arrays have, as the first one of it says; 0 where it has no sizes."""
-    place = next(i for i, p in enumerate(parameters) if p.is_open)
-    return arrays[place].shape[0] if len(arrays) > place and arrays[place].shape else 0
+    position = next(i for i, p in enumerate(parameters) if p.is_open)
+    return arrays[position].shape[0] if len(arrays) > position and arrays[position].shape else 0
 
 
 _UNNOTICED_BYTES: Final = 1 << 15
@@ -103,7 +103,7 @@ class _Known:
 @dataclass(frozen=True, slots=True)
 class CpuKernel:
     """`kernel(a, b, c)` runs it over these arrays on `threads` threads; the written ones are overwritten in
-    place.
+    position.
 
     workspace: further arrays that the entry point takes, new ones in every call.  run_time: the size that it
     takes besides, after all arrays; count: the one that it is called with, None where arrays of a call tell.
@@ -165,15 +165,15 @@ class CpuKernel:
                 known.calls.clear()
             known.describe, known.calls[described] = short.describe, call
 
-    def short_call(self, places: tuple[int, ...]) -> Call | None:
-        """The kernel on arrays whose places alone are not known; places: of its own among a call's."""
+    def short_call(self, positions: tuple[int, ...]) -> Call | None:
+        """The kernel on arrays whose addresses alone are not known; positions: of its own among a call's."""
         short, grids = short_way(), self.grid_sizes
         if short is None:
             return None
         return short.call(
             Entry(
                 ctypes.cast(self.entry, ctypes.c_void_p).value or 0,  # type: ignore[arg-type]
-                places,
+                positions,
                 [p.dtype.itemsize for p in self.parameters],
                 sum(1 << i for i, p in enumerate(self.parameters) if p.is_written),
                 [(p.bytes, p.is_zeroed) for p in self.workspace],

@@ -39,7 +39,7 @@ class RunTimeGrid:
 class Launch:
     """`grid_size` workgroups of `block_size` work items run `kernel`, along one dimension each.
 
-    arguments: places among the arrays of the problem and, after them, of the workspace, one pointer each.
+    arguments: positions among the arrays of the problem and, after them, of the workspace, one pointer each.
     Of a CUDA kernel besides: shared_bytes: dynamic shared memory of a workgroup; cluster: workgroups of a
     cluster, which divide the grid; tensors: tensor maps, the kernel's first parameters, each of the array
     whose number among `arguments` it names; is_early: may begin before what is ahead of it in the stream has
@@ -71,7 +71,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Zero:
-    """Every byte of the array at this place becomes zero."""
+    """Every byte of the array at this position becomes zero."""
 
     argument: int
 

@@ -36,7 +36,7 @@ def by_hand(problem: Conv2d, is_tuned: bool) -> str:
 def test_a_store_that_would_lose_what_overlaps_is_refused(is_tuned: bool) -> None:
     source = load(by_hand(OVERLAPPING, is_tuned))
     step = GridwiseToBlockwise() if is_tuned else AffixTuning(config="v1:general:64,32,32,4,2,2")
-    with pytest.raises(Diagnostic, match="several places of this view are one element") as caught:
+    with pytest.raises(Diagnostic, match="several elements of this view are one element") as caught:
         with source.sources.diagnosing():
             step.apply(context(), source.module)
     assert 'store_method = "atomic_add"' in caught.value.message and caught.value.line is not None

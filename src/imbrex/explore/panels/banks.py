@@ -35,8 +35,8 @@ MOST: Final = 6
 
 @dataclass(frozen=True)
 class Access:
-    """One access: byte offset of each lane, as hardware serves it.  stands_for: what a lane's place is, where
-    no lane asks but the matrix unit.
+    """One access: byte offset of each lane, as hardware serves it.  stands_for: what a lane's number means,
+    where no lane asks but the matrix unit.
     """
 
     title: str
@@ -109,7 +109,7 @@ def _accesses(subject: Subject, machine: GpuMachine) -> Iterator[Access]:
 
 
 def _of_lanes(subject: Subject, machine: GpuMachine) -> Iterator[Access]:
-    """Each kind of access of the statements, at the place where it loses most."""
+    """Each kind of access of the statements, at the position where it loses most."""
     kernel = subject.kernel
     assert kernel is not None
     seen: dict[str, Access] = {}
@@ -227,7 +227,7 @@ def _phase(one: Access, phase: int, top: float) -> Iterator[str]:
         words = [len(words) for _, words in found[start:end]]
         bad = " bad" if max(words) > 1 else ""
         names = f"bank {first}" if first == last else f"banks {first} to {last}"
-        who = "lanes" if not one.stands_for else "places"
+        who = "lanes" if not one.stands_for else "positions"
         tooltip = f"phase {phase}, {names}: {who} {', '.join(map(str, lanes))}"
         tooltip += f", {max(words)} words of one bank" if bad else ""
         x, wide = LEFT + first * CELL_W, (last - first + 1) * CELL_W

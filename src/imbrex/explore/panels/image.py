@@ -99,21 +99,23 @@ def _met(ladder: Ladder, point: Mapping[str, int], x: float) -> tuple[list[str],
     shaped = [np.broadcast_to(c, k.shape if steps > 1 else ()) for c in (*coords, valid)]
     flat = [np.atleast_1d(c) for c in shaped]
     down, across = _axes(ladder)
-    places: dict[tuple[int, int], bool] = {}
+    positions: dict[tuple[int, int], bool] = {}
     for row, column, exists in zip(
         flat[down].tolist(), flat[across].tolist(), flat[-1].tolist(), strict=True
     ):
-        places[row, column] = bool(exists)
+        positions[row, column] = bool(exists)
     real = int(np.count_nonzero(flat[-1]))
-    marks = [_mark(ladder, place, exists, x) for place, exists in list(places.items())[:256]]
+    marks = [_mark(ladder, position, exists, x) for position, exists in list(positions.items())[:256]]
     said = f"{real} of {len(k)} elements exist" if real < len(k) else f"{len(k)} elements"
     return marks, said + ("" if steps <= MOST else f", of the first {MOST} of {steps}")
 
 
-def _mark(ladder: Ladder, place: Sequence[int], exists: bool, x: float) -> str:
+def _mark(ladder: Ladder, position: Sequence[int], exists: bool, x: float) -> str:
     (high, wide), axes = _scale(ladder), _axes(ladder)
     names = [ladder.map.lower[i].name for i in axes]
-    tooltip = ", ".join(f"{n} {v}" for n, v in zip(names, place, strict=True))
-    tokens = " ".join(f"{ladder.array}.{n}:{v}" for n, v in zip(names, place, strict=True)) if exists else ""
+    tooltip = ", ".join(f"{n} {v}" for n, v in zip(names, position, strict=True))
+    tokens = (
+        " ".join(f"{ladder.array}.{n}:{v}" for n, v in zip(names, position, strict=True)) if exists else ""
+    )
     kind = "g1" if exists else "none bad"
-    return box(x + place[1] * wide, TOP + place[0] * high, wide, high, kind, tokens, tooltip)
+    return box(x + position[1] * wide, TOP + position[0] * high, wide, high, kind, tokens, tooltip)

@@ -114,7 +114,7 @@ class Wide:
     """
 
     title: str
-    places: Any
+    byte_offsets: Any
     exists: Any
     bytes_per_lane: int
     where: str = ""
@@ -122,12 +122,12 @@ class Wide:
     @property
     def lines(self) -> int:
         """Lines of memory that it meets."""
-        ends = [self.places[self.exists] + at for at in (0, self.bytes_per_lane - 1)]
+        ends = [self.byte_offsets[self.exists] + at for at in (0, self.bytes_per_lane - 1)]
         return len(np.unique(np.concatenate(ends) // LINE_BYTES))
 
     @property
     def said(self) -> str:
-        used = len(np.unique(self.places[self.exists])) * self.bytes_per_lane
+        used = len(np.unique(self.byte_offsets[self.exists])) * self.bytes_per_lane
         part = used / max(1, self.lines * LINE_BYTES)
         lanes = int(self.exists.sum())
         missing = "" if lanes == len(self.exists) else f", {len(self.exists) - lanes} fail their guards"
@@ -163,9 +163,9 @@ def _fullest(title: str, one: Moved, kernel: Kernel, lanes: int) -> Wide:
             x = _value(guard.index, env, lanes)
             exists &= (x >= 0) & (x < guard.size)
         if best is None or exists.sum() > best.exists.sum():
-            places = _value(one.ref.offset, env, lanes) * one.ref.buffer.dtype.bytes
+            byte_offsets = _value(one.ref.offset, env, lanes) * one.ref.buffer.dtype.bytes
             where = ", ".join(f"{name} {value}" for name, value in loops.items() if value)
-            best = Wide(title, places, exists, one.bytes_per_lane, where)
+            best = Wide(title, byte_offsets, exists, one.bytes_per_lane, where)
         if best.exists.all():
             break
     assert best is not None
@@ -189,8 +189,10 @@ def _value(index: Lin, env: Mapping[str, Any], lanes: int) -> Any:
 def _lanes(one: Wide, y: float) -> tuple[list[str], float]:
     """A box a lane, coloured by the line of memory that it meets."""
     parts = [label(8, y + 14, f"{one.title}: lanes of the first wave, coloured by line of memory", "head")]
-    first = int(one.places[one.exists].min()) // LINE_BYTES if one.exists.any() else 0
-    for lane, (position, exists) in enumerate(zip(one.places.tolist(), one.exists.tolist(), strict=True)):
+    first = int(one.byte_offsets[one.exists].min()) // LINE_BYTES if one.exists.any() else 0
+    for lane, (position, exists) in enumerate(
+        zip(one.byte_offsets.tolist(), one.exists.tolist(), strict=True)
+    ):
         kind = f"g{(position // LINE_BYTES - first) % 8}" if exists else "none bad"
         tooltip = (
             f"lane {lane}: byte {position}, line {position // LINE_BYTES}"

@@ -67,16 +67,16 @@ def _ladder(name: str, ladder: Ladder, x: float) -> tuple[float, float, list[str
     steps = [len(layer.steps) for layer in ladder.map.layers]
     width = max(CHARACTER * len(ladder.title), *(_width(dims) for dims in rungs))
     parts = [label(x, 12, ladder.title, "head", f"map:{name}")]
-    places: list[dict[str, tuple[float, float]]] = []
+    positions: list[dict[str, tuple[float, float]]] = []
     y = 28.0
     for at, dims in enumerate(rungs):
         placed, drawn = _rung(name, at, dims, x, y, ladder)
-        places.append(placed)
+        positions.append(placed)
         parts += drawn
         y += RUNG + STEP
-    assert len(steps) == len(places) - 1
+    assert len(steps) == len(positions) - 1
     for at in range(len(steps)):
-        parts += _steps(ladder.map, at, places)
+        parts += _steps(ladder.map, at, positions)
     lines = [f"address = {ladder.address}", *(f"where {guard}" for guard in ladder.guards)]
     for at, text in enumerate(map(_cut, lines)):
         parts.append(label(x, y - STEP + 18 + 16 * at, text, "code", f"map:{name}"))
@@ -108,14 +108,14 @@ def _rung(
     return placed, parts
 
 
-def _steps(map: Map, at: int, places: Sequence[Mapping[str, tuple[float, float]]]) -> Iterator[str]:
+def _steps(map: Map, at: int, positions: Sequence[Mapping[str, tuple[float, float]]]) -> Iterator[str]:
     """The rules between a rung and the next, each where its lines meet."""
     layer = map.layers[at]
     below_names = map.layers[at + 1].upper if at + 1 < len(map.layers) else map.lower
     named = dict(zip((d.name for d in layer.lower), (d.name for d in below_names), strict=True))
     for step in layer.steps:
-        above = [places[at][n] for n in step.upper]
-        below = [places[at + 1][named[n]] for n in step.lower]
+        above = [positions[at][n] for n in step.upper]
+        below = [positions[at + 1][named[n]] for n in step.lower]
         x = sum(p[0] for p in above or below) / len(above or below)
         y = (above[0][1] + RUNG if above else below[0][1] - STEP) + STEP / 2
         yield from (line(px, py + RUNG, x, y) for px, py in above)

@@ -37,7 +37,7 @@ def order(subject: Subject) -> Panel:
     cut, product, tuned = subject.tiling, subject.product, subject.tuned
     if product is None or tuned is None or cut is None:
         return absent("order", TITLE, NO_PRODUCT if product is None else "no order of tiles is one map")
-    places = cut.corner[:MOST, :MOST] if min(cut.corner.shape) > 1 else _strip(cut)
+    positions = cut.corner[:MOST, :MOST] if min(cut.corner.shape) > 1 else _strip(cut)
     whole = tuple(d.size for d in cut.order.lower[1:])
     word = "workgroup" if cut.is_one_each else "unit"
     down, across = _axes(cut)
@@ -45,14 +45,14 @@ def order(subject: Subject) -> Panel:
     title = f"{down} down, {across} across: the {called} of each"
     colour = cut.die if cut.xcds > 1 else cut.turn
 
-    def tooltip(place: int) -> str:
-        die = f", die {cut.die(place)}" if cut.xcds > 1 else ""
-        return f"{called} {place}, round {cut.turn(place)}{die}"
+    def tooltip(position: int) -> str:
+        die = f", die {cut.die(position)}" if cut.xcds > 1 else ""
+        return f"{called} {position}, round {cut.turn(position)}{die}"
 
     kind, count = ("die", cut.xcds) if cut.xcds > 1 else ("round", 1 + cut.turn(prod(whole) - 1))
     signs = [f"{kind} {i}" for i in range(min(count, 8))] if count > 1 else []
     offers = tile_order.offers(tuned.tuning, product.context, product.machine)[:10]
-    drawn, width, height = grid_parts(title, places.tolist(), colour, (down, across), word, tooltip, signs)
+    drawn, width, height = grid_parts(title, positions.tolist(), colour, (down, across), word, tooltip, signs)
     said = [_said(cut, called)]
     if cut.cluster != (1, 1):
         said.append(f"A unit is a cluster of {cut.cluster[0]} x {cut.cluster[1]} tiles.")
@@ -65,8 +65,8 @@ def order(subject: Subject) -> Panel:
         said.append(_no_hits(subject))
     svg = drawing(TITLE, drawn, width, height)
     sampled = None
-    if places.shape != whole:
-        shown, all_of_it = (" x ".join(map(str, sizes)) for sizes in (places.shape, whole))
+    if positions.shape != whole:
+        shown, all_of_it = (" x ".join(map(str, sizes)) for sizes in (positions.shape, whole))
         sampled = f"{shown} of {all_of_it} are drawn"
     table = Table(("wgm", "along", "dies", "found in L2"), rows) if rows else None
     return Panel("order", TITLE, tuple(said), svg, table, frames=_frames(cut, word, called), sampled=sampled)
@@ -76,9 +76,11 @@ def _frames(cut: Tiling, word: str, called: str) -> Frames:
     """One after the other, in the order in which they begin."""
     down, across = _axes(cut)
 
-    def said(place: int, row: int, column: int) -> str:
-        die = f" on die {cut.die(place)}" if cut.xcds > 1 else ""
-        return f"{called} {place} begins {down} {row}, {across} {column}{die}, in round {cut.turn(place)}"
+    def said(position: int, row: int, column: int) -> str:
+        die = f" on die {cut.die(position)}" if cut.xcds > 1 else ""
+        return (
+            f"{called} {position} begins {down} {row}, {across} {column}{die}, in round {cut.turn(position)}"
+        )
 
     return Frames(word, tuple(said(*tile) for tile in cut.begun_first(STEPS)))
 

@@ -235,7 +235,7 @@ class Frame:
     high_y: float
 
     def at(self, intensity: float, reached: float) -> tuple[float, float]:
-        """The place of operations a byte and operations a cycle."""
+        """The point of operations a byte and operations a cycle."""
         x = (log10(intensity) - self.low_x) / (self.high_x - self.low_x)
         y = (self.high_y - log10(reached)) / (self.high_y - self.low_y)
         high = HEIGHT - BOTTOM - TOP

@@ -37,7 +37,7 @@ WIDTH, ROW, LEFT, TOP = 720.0, 20, 90, 40
 
 @dataclass(frozen=True)
 class Turns:
-    """Whole tiles, which lines of time have in turn: line i those at the places i, i + `workgroups`, ..
+    """Whole tiles, which lines of time have in turn: line i those at the positions i, i + `workgroups`, ..
 
     is_dealt: a line is a workgroup; else each tile has its own, which begins when the one before it ends.
     """
@@ -86,7 +86,7 @@ def segments(subject: Subject) -> Panel:
     scale = WIDTH / longest
     frames = min(longest, MOST_FRAMES)
     word = "cluster" if cut.cluster != (1, 1) else "workgroup"
-    line_word = "place" if cut.is_one_each else word
+    line_word = "position" if cut.is_one_each else word
     parts = [
         label(8, 18, f"{line_word}s down, steps over K to the right; a tile's colour is its number's", "head")
     ]

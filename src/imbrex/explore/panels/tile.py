@@ -74,7 +74,7 @@ def _matrix(cut: Tiling) -> tuple[list[str], float, float, list[str]]:
             high = (min(sizes[0], (m + 1) * cut.tile[0]) - m * cut.tile[0]) * scale[0]
             wide = (min(sizes[1], (n + 1) * cut.tile[1]) - n * cut.tile[1]) * scale[1]
             tokens = f"{down}_tile:{m} {across}_tile:{n}"
-            tooltip = f"tile {m}, {n}: place {cut.corner[m // cut.cluster[0], n // cut.cluster[1]]}"
+            tooltip = f"tile {m}, {n}: number {cut.corner[m // cut.cluster[0], n // cut.cluster[1]]}"
             parts.append(box(x, y, wide, high, f"g{(m + n) % 2 * 7}", tokens, tooltip))
     wide, high = sizes[1] * scale[1], sizes[0] * scale[0]
     parts.append(field(MARGIN, TOP, wide, high, f"{down}:0-{sizes[0] - 1}", f"{across}:0-{sizes[1] - 1}"))

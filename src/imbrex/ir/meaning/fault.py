@@ -1,4 +1,4 @@
-"""Fault: what a program may not do, found while it is executed; the place is the operation that runs."""
+"""Fault: what a program may not do, found while it is executed; it is located at the operation that runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = npt.NDArray[Any]
 
 
 class Fault(Exception):
-    """A race, a place outside of a buffer, or an element that nobody has written."""
+    """A race, an offset outside of a buffer, or an element that nobody has written."""
 
 
 def expect_inside(offsets: Array, exist: Array, size: int, does: str) -> None:

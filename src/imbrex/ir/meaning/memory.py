@@ -106,7 +106,7 @@ class View:
             values = self.data[..., run.start : run.stop].reshape(run.shape).copy()
             marks = np.ones((), np.bool_) if self.known is None else self.known[..., run.marks]
             return values, marks.reshape(run.shape) if marks.ndim else marks
-        at, valid, is_whole = self._places(index, offset, shape, "reads")
+        at, valid, is_whole = self._positions(index, offset, shape, "reads")
         if self.ledger is not None:
             self.ledger.load(*self._touched(index, at[-1], valid))
         values = self.data[at]
@@ -125,7 +125,7 @@ class View:
         add: bool = False,
         written: Array | np.bool_ = np.True_,
     ) -> None:
-        """Put values where elements exist; with `add`, every value counts even where places coincide.
+        """Put values where elements exist; with `add`, every value counts even where positions coincide.
 
         written: which of the values somebody has written; all that go to memory that outlives the launch.
         """
@@ -136,7 +136,7 @@ class View:
         if run is not None and (self.known is not None or written is np.True_):
             self._store_run(run, values, add, written)
             return
-        at, valid, is_whole = self._places(index, offset, shape, "writes")
+        at, valid, is_whole = self._positions(index, offset, shape, "writes")
         if self.ledger is not None:
             self.ledger.store(*self._touched(index, at[-1], valid))
         spread = np.broadcast_arrays(values, written, valid, *at)
@@ -158,7 +158,7 @@ class View:
 
     def _run(self, index: Sequence[Coordinate], offset: int, shape: Sequence[int] | None) -> _Run | None:
         """Elements of a plain buffer that lie behind each other, as most accesses of registers are; None
-        where they do not, or where the place of each is asked for.
+        where they do not, or where the position of each is asked for.
         """
         if self.map is not None or index or self.ledger is not None:
             return None
@@ -189,7 +189,7 @@ class View:
         items = np.arange(flat.shape[0], dtype=np.int32).reshape(-1, *[1] * (flat.ndim - 1))
         return at, np.broadcast_to(items, flat.shape)[valid]
 
-    def _places(
+    def _positions(
         self, index: Sequence[Coordinate], offset: int, shape: Sequence[int] | None, does: str
     ) -> Places:
         """Where the elements lie, work items first."""
@@ -223,13 +223,13 @@ class View:
         flat = np.asarray(flat + offset)
         own = (np.arange(items).reshape(column),) if self.items is not None else ()
         full = ((items,) if lead else ()) + rest
-        places = tuple(np.broadcast_to(a, full) for a in (*own, flat))
+        positions = tuple(np.broadcast_to(a, full) for a in (*own, flat))
         exist = np.broadcast_to(valid, full)
-        expect_inside(places[-1], exist, self.data.shape[-1], does)
-        return places, exist
+        expect_inside(positions[-1], exist, self.data.shape[-1], does)
+        return positions, exist
 
     def _flat(self, coords: Sequence[Any]) -> tuple[Any, Any]:
-        """Row-major place of coordinates, 0 where there is none."""
+        """Row-major position of coordinates, 0 where there is none."""
         coords, sizes, valid = tuple(coords), self.shape, np.True_
         if self.map is not None:
             coords, valid = self.map.evaluate(coords)

@@ -1,7 +1,7 @@
 """Races in LDS: what makes lds_barrier mean something when work items run together, as arrays.
 
-Law: between two barriers, a place that one work item writes is touched by no other.  What the work items do
-together (a blockwise copy or product) counts as done by all of them.  The places of a load or a store are
+Law: between two barriers, an offset that one work item writes is touched by no other.  What the work items do
+together (a blockwise copy or product) counts as done by all of them.  The offsets of a load or a store are
 bytes: the first one of each element.
 """
 
@@ -20,7 +20,7 @@ NOBODY = -1
 
 
 class Race(Fault):
-    """Two work items at one place of LDS without a barrier between them."""
+    """Two work items at one offset of LDS without a barrier between them."""
 
 
 @dataclass(frozen=True)

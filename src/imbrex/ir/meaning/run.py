@@ -42,8 +42,8 @@ def execute(module: ModuleOp, arguments: Sequence[Array], function: str | None =
     """Call a function, the first one if not named, at whatever level it is.
 
     Its results are among the arguments, which must be contiguous.  InvalidOp at the operation where work
-    items race in LDS, or a place is outside of its buffer, or an element is used that nobody has written, or
-    that has no meaning; PassFault where our own code breaks there.
+    items race in LDS, or an offset is outside of its buffer, or an element is used that nobody has written,
+    or that has no meaning; PassFault where our own code breaks there.
     """
     found = function_of(module, function)
     name, types = found.sym_name.data, [element_of(arg) for arg in found.args]

@@ -126,7 +126,7 @@ def verify_offset(view: SSAValue, count: int, given: Attribute, key: str) -> Non
 
 
 def start_in(view: SSAValue, count: int, given: Offset | None) -> int:
-    """The elements that an offset skips: as many as it says, or those before the place that it names.
+    """The elements that an offset skips: as many as it says, or those before the one that it names.
 
     count: how many coordinates of the view are given; the offsets of a list are of the others.
     """

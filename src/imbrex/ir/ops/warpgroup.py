@@ -52,7 +52,7 @@ class WarpgroupGemmOp(MiopenOp):
     Which tiles a workgroup has: `view.work.cluster` numbers units, each the tiles of one cluster, in groups
     of the tuning's `group` blocks.  Cluster c computes units c, c + clusters, ..; with a schedule, the
     segments of the plan over units that `view.work.streamk` gives it.  Partial sums go through `partials`,
-    in accumulators, and a flag each tells that they are there; both have a place for every workgroup, that
+    in accumulators, and a flag each tells that they are there; both have a slot for every workgroup, that
     of its slot.  Under cluster_k the workgroups of each of so many parts of K are a cluster of their own,
     and sums stay in it.
 
@@ -241,7 +241,7 @@ class WarpgroupGemmOp(MiopenOp):
         expect(columns == shape_of(self.b)[-1] and columns % consumers == 0, message, "tuning", "taps")
 
     def _verify_workspace(self) -> None:
-        """Where tiles are shared there is a place for the sums and the flag of every workgroup."""
+        """Where tiles are shared there is a slot for the sums and the flag of every workgroup."""
         sharing, tuning = self.sharing, self.tuning_
         shared = sharing is not None and bool(sharing.shared)
         given = self.partials is not None and self.flags is not None

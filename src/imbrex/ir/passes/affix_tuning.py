@@ -38,7 +38,7 @@ from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
 from imbrex.ir.ops.phases import phase_box_of
 from imbrex.ir.ops.scales import product_type
-from imbrex.ir.passes.tiling import expect_diagonal, expect_one_place
+from imbrex.ir.passes.tiling import expect_diagonal, expect_injective
 from imbrex.ir.rewrite import Run, blaming, properties, require_static, rewrite_each
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
@@ -110,7 +110,7 @@ def affixed(module: ModuleOp, products: Sequence[TunedProduct], machine: Machine
     wanted = dict(zip(ops, products, strict=True))
 
     def affix_one(op: GridwiseGemmOp, run: Run) -> None:
-        expect_one_place(op, op.c, op.adds_atomically)
+        expect_injective(op, op.c, op.adds_atomically)
         tuned_product.expect_served(wanted[op], gemm_context(op), machine)
         affix(op, wanted[op].tuning, machine, run, wanted[op].schedule)
 

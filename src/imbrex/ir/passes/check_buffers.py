@@ -2,7 +2,7 @@
 
 - A private buffer that is written and never read: another one was stored in its place.
 - An offset that two nested subviews both add.
-- Two byte views of one buffer that start at the same place: the second lies on the first.
+- Two byte views of one buffer that start at the same offset: the second lies on the first.
 
 These are suspicions about hand-written text, so the pass runs only when it is asked for.
 """
@@ -74,7 +74,7 @@ def _check_offset(view: SubviewOp) -> None:
 
 
 def _check_overlap(first: SubviewOp, second: SubviewOp) -> None:
-    """Byte views of one buffer start at different places."""
+    """Byte views of one buffer start at different offsets."""
     if first.source is not second.source or not (is_bytes(first.result) and is_bytes(second.result)):
         return
     offsets = constant_of(first.offset), constant_of(second.offset)

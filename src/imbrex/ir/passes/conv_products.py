@@ -153,5 +153,5 @@ def _operands(op: ConvOp, view: GemmView, arrays: Mapping[str, SSAValue], run: R
 
 
 def _store_method(made: Made, view: GemmView) -> str | None:
-    """Sums that are added in memory need atomics where several are of one place."""
+    """Sums that are added in memory need atomics where several go to one element."""
     return None if not made.adds else "set" if is_injective(view.c) else "atomic_add"

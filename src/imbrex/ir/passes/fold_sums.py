@@ -40,7 +40,7 @@ def folded(mine: SSAValue, steps: Sequence[Level], lanes: int, item: SSAValue, i
 
 
 def add_shares(total: Total, shares: SSAValue, dest: SSAValue, run: Run) -> None:
-    """A launch that adds up what is seen by the places of `total.read()`, for those of `total.stored()`."""
+    """A launch that adds up what `total.read()` sees, for the positions of `total.stored()`."""
 
     def body(into: Run, indices: Sequence[SSAValue]) -> None:
         values = into.alloc("thread_values", element_of(shares), [1, total.values], PRIVATE)

@@ -2,7 +2,7 @@
 
 A step of K has two parts, or one.  While a part is multiplied, the next one goes from LDS to registers of its
 own.  LDS has as many tiles as buffers: the one whose last part is being multiplied has been read by then, and
-the tile that many steps ahead is loaded into its place, past the registers.  So loads have whole steps to
+the tile that many steps ahead is loaded over it, past the registers.  So loads have whole steps to
 arrive, and the barrier waits for those of the next tile only:
 
     load tiles 0, 1, .. -> buffers;  barrier, for tile 0;  read its first part
@@ -11,7 +11,7 @@ arrive, and the barrier waits for those of the next tile only:
         barrier, for the next tile;  load a tile -> this buffer;  read the next tile's first part;
                                                                      multiply the second
 
-Loads, reads and products of a part touch different places, so that `emit` weaves them.  The loop is unrolled
+Loads, reads and products of a part touch different offsets, so that `emit` weaves them.  The loop is unrolled
 until buffers and registers come round; steps that are left stand behind it, without loads.
 
 Where the count of steps is known when it runs, all steps load: the last tile again where there is none ahead.

@@ -21,7 +21,7 @@ from imbrex.ir.passes import gridwise_cpu, gridwise_gpu, gridwise_warpgroup, gri
 from imbrex.ir.passes.accesses import expect_served
 from imbrex.ir.passes.gridwise_schedule import Scheduled
 from imbrex.ir.passes.gridwise_tiles import Tiles
-from imbrex.ir.passes.tiling import expect_one_place
+from imbrex.ir.passes.tiling import expect_injective
 from imbrex.ir.rewrite import Run, require_static, rewrite_each
 
 
@@ -37,7 +37,7 @@ class GridwiseToBlockwise(ModulePass):
 
 def _launch(op: GridwiseGemmExOp, run: Run) -> None:
     require_static(op, (op.a, op.b, op.c))
-    expect_one_place(op, op.c, op.adds_atomically)
+    expect_injective(op, op.c, op.adds_atomically)
     plan = op.plan.data
     if isinstance(plan, WarpgroupBlock):
         gridwise_warpgroup.launch(op, plan, run)

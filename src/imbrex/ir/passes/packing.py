@@ -27,7 +27,7 @@ from imbrex.view.copy.boxes import Boxes
 __all__ = ["Body", "Registers", "boxed", "copy", "launch", "workspace"]
 
 Body: TypeAlias = Callable[[Run, Sequence[SSAValue]], None]
-"""What a work item does, given its place in the launch, and the shared memory where it wants some."""
+"""What a work item does, given its position in the launch, and the shared memory where it wants some."""
 
 
 def workspace(hint: str, element: Attribute, dims: Sequence[Dim], run: Run) -> SSAValue:
@@ -84,7 +84,7 @@ class Registers:
 
 
 def launch(workgroups: int, workitems: int, body: Body, run: Run) -> None:
-    """`body` for each work item; its place is (workgroup, work item)."""
+    """`body` for each work item; its position is (workgroup, work item)."""
     block = Block(arg_types=[IndexType(), IndexType()])
     inner = Run()
     body(inner, list(block.args))

@@ -120,12 +120,12 @@ def seen_columns(
 def seen_taps(strips: Strips, order: str, rows: int) -> Layer:
     """Registers of `rows` rows of a filter as (slot, y, x, k, m), k and m 1."""
     sizes = {"slot": strips.slots, "y": rows, "x": strips.width.taps}
-    dims = [Dim("place", strips.slots * rows * sizes["x"])]
+    dims = [Dim("position", strips.slots * rows * sizes["x"])]
     single: list[tuple[Rule, str, str]] = [(Broadcast(), name, "") for name in ("k", "m")]
     if "y" not in order.split():
         single.append((Broadcast(), "y", ""))
     return layer_over(
-        dims, (Unmerge(), order, "place"), *single, order=["slot", "y", "x", "k", "m"], k=1, m=1, **sizes
+        dims, (Unmerge(), order, "position"), *single, order=["slot", "y", "x", "k", "m"], k=1, m=1, **sizes
     )
 
 

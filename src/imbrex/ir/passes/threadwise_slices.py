@@ -53,7 +53,7 @@ def staged(
 
 
 def direct(op: BlockwiseCopyOp, index: Sequence[SSAValue], item: SSAValue, items: int, run: Run) -> None:
-    """Each wave's lanes load what belongs at neighbouring places of LDS."""
+    """Each wave's lanes load what belongs at neighbouring positions of LDS."""
     vector = op.source_data_per_read.data if op.source_data_per_read is not None else 1
     buffer, stored = map_of(op.dest)
     if stored is None or op.dest_index:
@@ -62,16 +62,16 @@ def direct(op: BlockwiseCopyOp, index: Sequence[SSAValue], item: SSAValue, items
     if size % (items * vector):
         message = f"{items} work items with vectors of {vector} do not fill {size} elements of LDS"
         raise InvalidOp(op, message, "source_data_per_read")
-    places = Map(lds.linear(stored.lower, items, vector))
+    positions = Map(lds.linear(stored.lower, items, vector))
     try:
-        wanted = places.then(stored.inverse())
+        wanted = positions.then(stored.inverse())
     except ValueError as error:
         raise InvalidOp(op, f"the layout in LDS cannot be inverted: {error}", "direct") from None
     lead = [Dim(n, s or 0) for n, s in zip(names_of(op.source), shape_of(op.source), strict=True)][
         : len(index)
     ]
     source = run.view(op.source, wanted.with_leading(lead).layers, "direct")
-    dest = run.view(buffer, places.layers, "direct")
+    dest = run.view(buffer, positions.layers, "direct")
     given = properties({"vector": vector, "direct": True})
     run.add(_copy(source, [*index, item], dest, [item], given))
 

@@ -24,13 +24,13 @@ from imbrex.view.mma import in_packs, instruction
 from imbrex.view.mma.wave import WaveTiles
 
 
-def expect_one_place(op: Operation, result: SSAValue, adds: bool) -> None:
-    """InvalidOp where what is set would be lost: several places of a result are one element of its array."""
+def expect_injective(op: Operation, result: SSAValue, adds: bool) -> None:
+    """InvalidOp where what is set would be lost: several elements of a result are one of its array."""
     _, seen = map_of(result)
     if adds or seen is None or is_injective(seen):
         return
     shown = "are" if prod(d.size for d in seen.upper) <= EXHAUSTIVE_POINTS else "cannot be shown not to be"
-    message = f"several places of this view {shown} one element, of which a plain store keeps one"
+    message = f"several elements of this view {shown} one element, of which a plain store keeps one"
     fix = 'write store_method = "atomic_add", and fill the array with zeros before'
     raise InvalidOp(op, f"{message}; {fix}", "type", len(op.operands) - 1)
 
