@@ -18,7 +18,7 @@ from imbrex.function.finish import each_out, epilogue_of, first_out, further, la
 from imbrex.function.layout import Names, following
 from imbrex.function.memory import Memory
 from imbrex.function.memory_of import memory_of
-from imbrex.function.plan import planned, remember
+from imbrex.function.plan import Served, planned, remember
 from imbrex.function.window import Padding, Pair, Window, integers, same_pads, window
 from imbrex.kernel import Emulate, Kernel
 from imbrex.problem import Conv2d, Direction, Role
@@ -242,7 +242,8 @@ def _result(
         roles = [role for role, _ in given.values()]
         positions = tuple(roles.index(role) if role in roles else len(values) for role in ROLES)
         others = (*range(len(roles), len(values)), *range(len(values) + 1, len(values) + len(results)))
-        remember(options, given_out, threads, (*positions, *others), used, kernel, indexed)
+        served = Served(kernel, used, (*positions, *others))
+        remember(options, given_out, threads, served, indexed)
     return indexed
 
 

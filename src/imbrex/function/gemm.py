@@ -19,7 +19,7 @@ from imbrex.function.matrix import Apart, Matrices, matrices, result
 from imbrex.function.memory import Memory
 from imbrex.function.memory_of import memory_of
 from imbrex.function.packs import in_packs
-from imbrex.function.plan import planned, remember
+from imbrex.function.plan import Served, planned, remember
 from imbrex.kernel import Emulate, Kernel
 from imbrex.problem import Gemm
 from imbrex.problem.epilogue import Epilogue
@@ -156,16 +156,15 @@ def _product(
     sizes = (shape[-2], shape[-1], left.columns * element.pack, shape[0] if len(shape) == 3 else 1)
     read = (*laid_blocks(blocks, shape, sizes[2], memory), *read)
     flags = (left.is_transposed, right.is_transposed)
-    apart = (left.apart, right.apart, product.apart)
-    scales = (alpha, beta)
-    kernel = _kernel(sizes, flags, apart, scales, element, after, where, *options.chosen, news())
+    shape_of_call = _Shape(sizes, flags, (left.apart, right.apart, product.apart), (alpha, beta))
+    kernel = _kernel(shape_of_call, element, after, where, options.chosen, news())
     arrays = (left.laid.array, right.laid.array, written.array, *read, *(x.array for x in results[1:]))
     used = tuple(_ranked(x, sizes[3]) for x in arrays)
     memory.run(kernel, used, threads, stream)
     if c is None and stream is None:
         positions = (0, 1, 2 + len(read), *range(2, 2 + len(read)), *range(3 + len(read), len(used)))
         values = (a, b, *blocks, *more.values(), *each_out(out))
-        remember(options, values, threads, positions, used, kernel, returned)
+        remember(options, values, threads, Served(kernel, used, positions), returned)
     return returned
 
 
@@ -249,24 +248,29 @@ def _ranked(array: Any, batch: int) -> Any:
     return array[0] if batch == 1 and array.ndim == 3 else array
 
 
+class _Shape(NamedTuple):
+    """m, n, k and batch of a product, how its matrices lie, and alpha and beta."""
+
+    sizes: tuple[int, int, int, int]
+    transposes: tuple[bool, bool]
+    apart: tuple[Apart | None, Apart | None, Apart | None]
+    scales: tuple[float, float]
+
+
 @lru_cache(maxsize=KERNELS)
 def _kernel(
-    sizes: tuple[int, int, int, int],
-    transposes: tuple[bool, bool],
-    apart: tuple[Apart | None, Apart | None, Apart | None],
-    scales: tuple[float, float],
+    shape: _Shape,
     element: DType,
     after: Epilogue | None,
     where: CallTarget,
-    algorithm: str | None,
-    batches: Batches,
+    chosen: tuple[str | None, Batches],
     news: News,
 ) -> Kernel:
-    """news: what was concluded meanwhile may make it another one."""
-    m, n, k, batch = sizes
-    (a, b), (alpha, beta) = transposes, scales
+    """chosen: algorithm and batches.  news: what was concluded meanwhile may make it another one."""
+    (m, n, k, batch), (algorithm, batches) = shape.sizes, chosen
+    (a, b), (alpha, beta) = shape.transposes, shape.scales
     fields = {"batch": batch, "transpose_a": a, "transpose_b": b, "alpha": alpha, "beta": beta}
-    for role, between in zip(LEADING, apart, strict=True):
+    for role, between in zip(LEADING, shape.apart, strict=True):
         fields |= {} if between is None else {LEADING[role]: between[0], STRIDES[role]: between[1]}
     try:
         problem = Gemm(m, n, k, **fields, dtype=element, epilogue=after)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -122,27 +122,31 @@ def planned(options: CallOptions, arrays: tuple[Any, ...], threads: int | None) 
     return plan.run(arrays, threads)
 
 
+class Served(NamedTuple):
+    """How a call was served: the kernel, what it was given in its order, and positions of each among the
+    call's arrays.
+    """
+
+    kernel: Kernel
+    used: Sequence[Any]
+    positions: tuple[int, ...]
+
+
 def remember(
-    options: CallOptions,
-    arrays: tuple[Any, ...],
-    threads: int | None,
-    positions: tuple[int, ...],
-    used: Sequence[Any],
-    kernel: Kernel,
-    result: Any,
+    options: CallOptions, arrays: tuple[Any, ...], threads: int | None, served: Served, result: Any
 ) -> None:
     """Makes a plan of a call that went the long way, if none of its arrays had to be copied.
 
-    used: what the kernel was given, in its order; positions: of each among `arrays`; result: what the caller
-    gets, two arrays where there is a pre-activation.
+    result: what the caller gets, two arrays where there is a pre-activation.
     """
+    kernel = served.kernel
     results = cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
     is_new = arrays[-1] is None
     given = (*(arrays[:-1] if is_new else arrays[: -len(results)]), *results)
     if kernel.target == CPU:
-        plan = _host_plan(given, positions, used, kernel, results, is_new=is_new)
+        plan = _host_plan(given, served, results, is_new=is_new)
     elif kernel.target.is_cuda:
-        plan = _gpu_plan(given, positions, used, kernel, results)
+        plan = _gpu_plan(given, served, results)
     else:
         plan = None
     if plan is None:
@@ -175,23 +179,17 @@ def _facts(tensor: Any) -> Any:
 
 
 def _host_plan(
-    given: tuple[Any, ...],
-    positions: tuple[int, ...],
-    used: Sequence[Any],
-    kernel: Kernel,
-    results: tuple[Any, ...],
-    *,
-    is_new: bool,
+    given: tuple[Any, ...], served: Served, results: tuple[Any, ...], *, is_new: bool
 ) -> Plan | None:
     """is_new: the last of `given`, the results, are arrays that the call made."""
-    short, loaded = short_way(), kernel.loaded
+    short, loaded = short_way(), served.kernel.loaded
     assert isinstance(loaded, CpuKernel)
     if short is None:
         return None
     short.learn(given)
-    if short.describe(given) is None or not _are_in_place(given, positions, used):
+    if short.describe(given) is None or not _are_in_place(given, served):
         return None
-    call = loaded.short_call(positions)
+    call = loaded.short_call(served.positions)
     made = _empties(results) if is_new else _no_result
     return None if call is None else _OnHost(loaded, call, made, len(results))
 
@@ -224,23 +222,17 @@ def _empty(result: Any) -> Callable[[], Any]:
     return lambda: np.empty(shape, kind).transpose(back)
 
 
-def _gpu_plan(
-    given: tuple[Any, ...],
-    positions: tuple[int, ...],
-    used: Sequence[Any],
-    kernel: Kernel,
-    results: tuple[Any, ...],
-) -> Plan | None:
+def _gpu_plan(given: tuple[Any, ...], served: Served, results: tuple[Any, ...]) -> Plan | None:
     torch: Any = sys.modules.get("torch")
     if torch is None or not all(isinstance(array, torch.Tensor) for array in given):
         return None
-    if not _are_in_place(given, positions, used):
+    if not _are_in_place(given, served):
         return None
     first = results[0]
     made = [(tuple(r.shape), r.stride(), {"dtype": r.dtype, "device": r.device}) for r in results]
     return _OnGpu(
-        cast("CudaKernel", kernel.loaded),
-        positions,
+        cast("CudaKernel", served.kernel.loaded),
+        served.positions,
         tuple([_reach(tensor) for tensor in given]),
         first.get_device(),
         lambda: tuple([torch.empty_strided(shape, strides, **of) for shape, strides, of in made]),
@@ -255,9 +247,11 @@ def _reach(tensor: Any) -> int:
     return reach(tuple(tensor.shape), tuple(tensor.stride())) * tensor.element_size()
 
 
-def _are_in_place(given: tuple[Any, ...], positions: tuple[int, ...], used: Sequence[Any]) -> bool:
+def _are_in_place(given: tuple[Any, ...], served: Served) -> bool:
     """Was the kernel given the caller's own memory?"""
-    return all(_address(one) == _address(given[at]) for one, at in zip(used, positions, strict=True))
+    return all(
+        _address(one) == _address(given[at]) for one, at in zip(served.used, served.positions, strict=True)
+    )
 
 
 def _address(array: Any) -> int:

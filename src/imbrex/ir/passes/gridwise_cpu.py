@@ -23,8 +23,9 @@ from imbrex.ir.element import accumulator_type, dtype_of
 from imbrex.ir.element import element_of as type_of
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.passes import gridwise_tiles
-from imbrex.ir.passes.gridwise_schedule import Part, Scheduled, Slots, finished
+from imbrex.ir.passes.gridwise_schedule import Part, Slots, finished
 from imbrex.ir.passes.gridwise_tiles import Tiles
+from imbrex.ir.passes.gridwise_workgroup import Workgroup
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import LDS, PRIVATE, element_of, shape_of
 from imbrex.ir.source import InvalidOp
@@ -32,16 +33,9 @@ from imbrex.ir.unit import unit_of
 from imbrex.view.gemm import tile
 
 
-def workgroup(
-    op: GridwiseGemmExOp,
-    plan: PanelBlock,
-    tiles: Tiles,
-    sharing: Scheduled,
-    before: Run,
-    run: Run,
-    wg: SSAValue,
-) -> None:
-    """The body of the launch; `before` stands outside of it."""
+def workgroup(given: Workgroup, plan: PanelBlock) -> None:
+    """The body of the launch."""
+    op, tiles, sharing, run = given.op, given.tiles, given.sharing, given.body
     computed = accumulator_type(element_of(op.a))
     rows, columns, stationary = plan.m_per_block, plan.n_per_block, plan.stationary
     _expect_whole(op, plan)
@@ -52,7 +46,7 @@ def workgroup(
     c = run.view(tile_c, tile.paneled([Dim("m", rows), Dim("n", columns)], m_lanes, n_lanes, outer), "c")
     slots = None
     if sharing.has_parts:
-        slots = Slots(*sharing.workspace(before, computed, [rows, columns]), [])
+        slots = Slots(*sharing.workspace(given.before, computed, [rows, columns]), [])
 
     def one_panel(step: SSAValue, output: SSAValue, into: Run, panel: SSAValue) -> None:
         index = [step, output, panel]
@@ -73,7 +67,7 @@ def workgroup(
     def store(output: SSAValue, into: Run) -> None:
         into.add(gridwise_tiles.store(op, tile_c, tiles.c.value, [output]))
 
-    sharing.each(run, wg, one_tile)
+    sharing.each(run, given.number, one_tile)
 
 
 def _expect_whole(op: GridwiseGemmExOp, plan: PanelBlock) -> None:

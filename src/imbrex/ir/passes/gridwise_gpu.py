@@ -9,14 +9,15 @@ from typing import Final
 from xdsl.dialects.builtin import i8
 from xdsl.ir import Attribute, SSAValue
 
-from imbrex.config.block_plan import ItemsBlock, ItemsProduct
+from imbrex.config.block_plan import ItemsBlock, ItemsCopy, ItemsProduct
 from imbrex.index.map import Dim, Layer
 from imbrex.ir.element import accumulator_type, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.passes import gridwise_tiles, tiling
-from imbrex.ir.passes.gridwise_schedule import Part, Scheduled, finished, work_item_slots
+from imbrex.ir.passes.gridwise_schedule import Part, finished, work_item_slots
 from imbrex.ir.passes.gridwise_steps import Operand, StepOf, Steps, buffers, stages
 from imbrex.ir.passes.gridwise_tiles import Tiles
+from imbrex.ir.passes.gridwise_workgroup import Workgroup
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import LDS, PRIVATE, element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
@@ -26,17 +27,9 @@ from imbrex.view.stage import lds
 PARITIES: Final = ("even", "odd")
 
 
-def workgroup(
-    op: GridwiseGemmExOp,
-    plan: ItemsBlock,
-    tiles: Tiles,
-    sharing: Scheduled,
-    before: Run,
-    run: Run,
-    wg: SSAValue,
-    item: SSAValue,
-) -> None:
-    """The body of the launch; `before` stands outside of it."""
+def workgroup(given: Workgroup, plan: ItemsBlock) -> None:
+    """The body of the launch."""
+    op, tiles, run, item = given.op, given.tiles, given.body, given.item
     element = element_of(op.a)
     block = plan.m_per_block, plan.n_per_block
     m, n = tiling.clusters(op, plan.multiply, block, plan.block_size)
@@ -44,8 +37,7 @@ def workgroup(
     rows, columns = block[0] // m.per_repeat, block[1] // n.per_repeat
     shape = [rows * m.per_thread, columns * n.per_thread]
     thread_c = run.alloc("thread_c", accumulator_type(element), shape, PRIVATE)
-    slots = work_item_slots(sharing, before, thread_c, plan.block_size, item)
-
+    slots = work_item_slots(given.sharing, given.before, thread_c, plan.block_size, item)
     multiplied = ItemsProduct(plan.multiply, plan.multiply.m_per_thread, plan.multiply.n_per_thread)
 
     def multiply(into: Run, a: SSAValue, b: SSAValue, step: StepOf) -> None:
@@ -62,7 +54,7 @@ def workgroup(
         c = tiles.c.under(tile.computed(tiles.c.dims, m, n), "c", into).value
         into.add(gridwise_tiles.store(op, held, c, [output, item], plan.matrix_c_dest_data_per_write))
 
-    sharing.each(run, wg, one_tile)
+    given.sharing.each(run, given.number, one_tile)
 
 
 def _operands(
@@ -80,19 +72,24 @@ def _operands(
     operands: list[Operand] = []
     start = 0
     for side, window in (("a", tiles.a), ("b", tiles.b)):
-        raw = buffers(run, shared, side, start, sizes[side], memref(element, shapes[side], LDS))
+        raw = buffers(run, shared, side, start, memref(element, shapes[side], LDS))
         seen = [
             run.view(r, layers[side], f"block_{side}_{parity}")
             for r, parity in zip(raw, PARITIES, strict=True)
         ]
-        operands.append(_operand(op, plan, run, side, window.value, seen, tiles.grid.k_steps))
+        lengths = _item_lengths(op, plan, side, seen[0])
+        staged = [
+            run.alloc(f"thread_{side}_{parity}", element_of(seen[0]), lengths, PRIVATE)
+            for parity in stages(tiles.grid.k_steps, len(seen))
+        ]
+        operands.append(Operand(window.value, seen, staged, _copy(plan, side)))
         start += 2 * sizes[side]
     return operands
 
 
 def _stored(op: GridwiseGemmExOp, plan: ItemsBlock, side: str, width: int) -> tuple[Layer, ...]:
     """How a tile (k, m or n) lies in its buffer; () where it is the buffer."""
-    numbers, k = (plan.a if side == "a" else plan.b).lds_numbers, plan.k_per_block
+    numbers, k = _given(plan, side).lds_numbers, plan.k_per_block
     if not numbers:
         return ()
     if len(numbers) != 2 or numbers[0] < 1 or numbers[1] < 0 or k % numbers[0]:
@@ -101,28 +98,26 @@ def _stored(op: GridwiseGemmExOp, plan: ItemsBlock, side: str, width: int) -> tu
     return lds.spaced((Dim("k", k), Dim({"a": "m", "b": "n"}[side], width)), *numbers)
 
 
-def _operand(
-    op: GridwiseGemmExOp,
-    plan: ItemsBlock,
-    run: Run,
-    side: str,
-    window: SSAValue,
-    tile_buffers: list[SSAValue],
-    steps: int,
-) -> Operand:
-    given, key = (plan.a if side == "a" else plan.b), f"matrix_{side}_copy_cluster_lengths"
-    if not given.copy_cluster_lengths:
+def _item_lengths(op: GridwiseGemmExOp, plan: ItemsBlock, side: str, tile: SSAValue) -> list[int]:
+    """What a work item copies of a tile."""
+    lengths, key = _given(plan, side).copy_cluster_lengths, f"matrix_{side}_copy_cluster_lengths"
+    if not lengths:
         raise InvalidOp(op, f"'{key}' is needed here; run 'affix-tuning' first")
-    lengths = given.copy_cluster_lengths
-    own_lengths = tiling.item_lengths(op, key, lengths, shape_of(tile_buffers[0]), plan.block_size)
-    staged = [
-        run.alloc(f"thread_{side}_{parity}", element_of(tile_buffers[0]), own_lengths, PRIVATE)
-        for parity in stages(steps, len(tile_buffers))
-    ]
-    copy = {
-        "cluster_lengths": lengths,
-        "lane_dim": 0 if given.copy_lane_dim == 0 else None,
-        "source_data_per_read": given.source_data_per_read,
-        "dest_data_per_write": given.dest_data_per_write,
-    }
-    return Operand(window, tile_buffers, staged, properties(copy))
+    return tiling.item_lengths(op, key, lengths, shape_of(tile), plan.block_size)
+
+
+def _copy(plan: ItemsBlock, side: str) -> dict[str, Attribute]:
+    """What every copy of a matrix has."""
+    given = _given(plan, side)
+    return properties(
+        {
+            "cluster_lengths": given.copy_cluster_lengths,
+            "lane_dim": 0 if given.copy_lane_dim == 0 else None,
+            "source_data_per_read": given.source_data_per_read,
+            "dest_data_per_write": given.dest_data_per_write,
+        }
+    )
+
+
+def _given(plan: ItemsBlock, side: str) -> ItemsCopy:
+    return plan.a if side == "a" else plan.b

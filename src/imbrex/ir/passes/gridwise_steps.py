@@ -24,12 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Final, TypeAlias
 
 from xdsl.dialects.builtin import MemRefType, i8
 from xdsl.ir import Attribute, SSAValue
 
 from imbrex.ir.attrs import Extents
+from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.memory import LdsBarrierOp, SubviewOp
 from imbrex.ir.passes import gridwise_tiles
 from imbrex.ir.passes.gridwise_schedule import Part
@@ -155,11 +157,12 @@ def stages(count: int, buffers: int) -> Sequence[str]:
 
 
 def buffers(
-    run: Run, shared: SSAValue, side: str, start: int, size: int, matrix: MemRefType, count: int = 2
+    run: Run, shared: SSAValue, side: str, start: int, matrix: MemRefType, count: int = 2
 ) -> list[SSAValue]:
     """The seeds' views of LDS: bytes of a matrix, its even and odd parts and others, each as a matrix."""
-    whole = _part(run, shared, start, memref(i8, [count * size], LDS), f"block_{side}")
     shape = [s for s in shape_of(matrix) if s is not None]
+    size = prod(shape) * element_bytes(matrix.element_type)
+    whole = _part(run, shared, start, memref(i8, [count * size], LDS), f"block_{side}")
     found: list[SSAValue] = []
     for i, parity in enumerate(BUFFERS[:count]):
         half = _part(run, whole, i * size, memref(i8, [size], LDS), f"block_{side}_{parity}")

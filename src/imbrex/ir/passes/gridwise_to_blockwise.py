@@ -21,6 +21,7 @@ from imbrex.ir.passes import gridwise_cpu, gridwise_gpu, gridwise_warpgroup, gri
 from imbrex.ir.passes.accesses import expect_served
 from imbrex.ir.passes.gridwise_schedule import Scheduled
 from imbrex.ir.passes.gridwise_tiles import Tiles
+from imbrex.ir.passes.gridwise_workgroup import Workgroup
 from imbrex.ir.passes.tiling import expect_injective
 from imbrex.ir.rewrite import Run, require_static, rewrite_each
 
@@ -52,14 +53,14 @@ def _workgroups(op: GridwiseGemmExOp, plan: ItemsBlock | WavesBlock | PanelBlock
     sharing = Scheduled.of(op, tiles.grid, run)
     block = Block(arg_types=[IndexType(), IndexType()])
     body = Run()
-    wg, item = block.args
+    given = Workgroup(op, tiles, sharing, run, body, *block.args)
     match plan:
         case PanelBlock():
-            gridwise_cpu.workgroup(op, plan, tiles, sharing, run, body, wg)
+            gridwise_cpu.workgroup(given, plan)
         case WavesBlock():
-            gridwise_xdlops.workgroup(op, plan, tiles, sharing, run, body, wg, item)
+            gridwise_xdlops.workgroup(given, plan)
         case ItemsBlock():
-            gridwise_gpu.workgroup(op, plan, tiles, sharing, run, body, wg, item)
+            gridwise_gpu.workgroup(given, plan)
         case _:
             assert_never(plan)
     block.add_ops(body.ops)

@@ -24,9 +24,10 @@ from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.passes import gridwise_tiles, tiling
 from imbrex.ir.passes.gridwise_ahead import Ahead
-from imbrex.ir.passes.gridwise_schedule import Part, Scheduled, finished, work_item_slots
+from imbrex.ir.passes.gridwise_schedule import Part, finished, work_item_slots
 from imbrex.ir.passes.gridwise_steps import BUFFERS, Operand, StepOf, Steps, buffers, stages
 from imbrex.ir.passes.gridwise_tiles import Tiles
+from imbrex.ir.passes.gridwise_workgroup import Workgroup
 from imbrex.ir.passes.threadwise_waves import Fragments, Scales, fragments_of
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import LDS, PRIVATE, element_of, memref, shape_of
@@ -39,24 +40,17 @@ from imbrex.view.stage.lds import LdsLayout
 SIDES: Final[Mapping[str, Side]] = {"a": "m", "b": "n"}
 
 
-def workgroup(
-    op: GridwiseGemmExOp,
-    plan: WavesBlock,
-    tiles: Tiles,
-    sharing: Scheduled,
-    before: Run,
-    run: Run,
-    wg: SSAValue,
-    item: SSAValue,
-) -> None:
-    """The body of the launch; `before` stands outside of it."""
+def workgroup(given: Workgroup, plan: WavesBlock) -> None:
+    """The body of the launch."""
+    op, tiles, run, item = given.op, given.tiles, given.body, given.item
     element = element_of(op.a)
     block, is_scaled = (plan.m_per_block, plan.n_per_block), bool(tiles.scales)
     cut = tiling.waves(op, plan.multiply, block, plan.k_per_block, is_scaled=is_scaled)
     operands = _operands(op, plan, tiles, cut, run)
     shape = [cut.m_tiles, cut.n_tiles, cut.instruction.c_elements]
     thread_c = run.alloc("thread_c", accumulator_type(element), shape, PRIVATE)
-    slots = work_item_slots(sharing, before, thread_c, plan.block_size, item)
+    waves = _Waves(given, plan, cut, operands, thread_c)
+    slots = work_item_slots(given.sharing, given.before, thread_c, plan.block_size, item)
 
     def multiply(output: SSAValue, into: Run, a: SSAValue, b: SSAValue, step: StepOf) -> None:
         scales = [(of.value, [step(into), output]) for of in tiles.scales]
@@ -65,7 +59,7 @@ def workgroup(
     def one_tile(into: Run, part: Part) -> None:
         into.zero(thread_c)
         if plan.copy == "ahead":
-            _ahead(op, plan, operands, tiles, cut, item, thread_c, part, into)
+            waves.ahead(part, into)
         else:
             Steps(part, plan.k_per_block, operands, partial(multiply, part.output)).emit(into)
         finished(into, part, thread_c, slots, partial(store, part.output))
@@ -80,53 +74,45 @@ def workgroup(
         width = plan.matrix_c_dest_data_per_write
         into.add(gridwise_tiles.store(op, thread_out, c, [output, item], width))
 
-    sharing.each(run, wg, one_tile)
+    given.sharing.each(run, given.number, one_tile)
 
 
-def _ahead(
-    op: GridwiseGemmExOp,
-    plan: WavesBlock,
-    operands: Sequence[Operand],
-    tiles: Tiles,
-    cut: WaveTiles,
-    item: SSAValue,
-    c: SSAValue,
-    part: Part,
-    run: Run,
-) -> None:
-    """The loop that reads LDS ahead of its products."""
-    element, halves = element_of(op.a), plan.k_per_block // cut.k_step
-    parts = wave.parts_of(halves)
-    buffers = zip(*(o.lds for o in operands), strict=True)
-    views = [(fragments_of(a, "m", cut, run), fragments_of(b, "n", cut, run)) for a, b in buffers]
-    turned = plan.multiply.turned
-    registers = [Fragments.of(element, cut, halves // parts, turned, name, run) for name in ("even", "odd")]
-    loads = sum(
-        plan.k_per_block * size // (given.source_data_per_read * plan.block_size)
-        for given, size in ((plan.a, plan.m_per_block), (plan.b, plan.n_per_block))
-    )
-    even, odd = registers
+@dataclass(frozen=True)
+class _Waves:
+    """What the waves of a workgroup multiply, and the registers of their sums."""
 
-    def scales(name: str) -> list[Scales]:
+    given: Workgroup
+    plan: WavesBlock
+    cut: WaveTiles
+    operands: Sequence[Operand]
+    c: SSAValue
+
+    def ahead(self, part: Part, run: Run) -> None:
+        """The loop that reads LDS ahead of its products."""
+        plan, cut, element = self.plan, self.cut, element_of(self.given.op.a)
+        halves = plan.k_per_block // cut.k_step
+        parts = wave.parts_of(halves)
+        buffers = zip(*(o.lds for o in self.operands), strict=True)
+        views = [(fragments_of(a, "m", cut, run), fragments_of(b, "n", cut, run)) for a, b in buffers]
+        even, odd = (
+            Fragments.of(element, cut, halves // parts, plan.multiply.turned, name, run)
+            for name in ("even", "odd")
+        )
+        loads = sum(
+            plan.k_per_block * size // (given.source_data_per_read * plan.block_size)
+            for given, size in ((plan.a, plan.m_per_block), (plan.b, plan.n_per_block))
+        )
+        scales = self._scales("even", run), self._scales("odd", run)
+        Ahead(
+            part, plan.k_per_block, self.operands, views, cut, self.given.item, self.c, loads,
+            (even, odd), parts, halves // parts, scales,
+        ).emit(run)  # fmt: skip
+
+    def _scales(self, name: str, run: Run) -> list[Scales]:
         return [
-            Scales.of(of.value, side, cut, f"_{name}", run.view, run)
-            for side, of in zip(SIDES.values(), tiles.scales, strict=False)
+            Scales.of(of.value, side, self.cut, f"_{name}", run.view, run)
+            for side, of in zip(SIDES.values(), self.given.tiles.scales, strict=False)
         ]
-
-    Ahead(
-        part,
-        plan.k_per_block,
-        operands,
-        views,
-        cut,
-        item,
-        c,
-        loads,
-        (even, odd),
-        parts,
-        halves // parts,
-        (scales("even"), scales("odd")),
-    ).emit(run)
 
 
 @dataclass(frozen=True)
@@ -206,7 +192,7 @@ def _operands(
     operands: list[Operand] = []
     start = 0
     for matrix, shape, size in zip(matrices, shapes, sizes, strict=True):
-        raw = buffers(run, shared, matrix.name, start, size, memref(element, shape, LDS), count)
+        raw = buffers(run, shared, matrix.name, start, memref(element, shape, LDS), count)
         layers, hints = matrix.stored.layers, BUFFERS
         views = [run.view(r, layers, f"block_{matrix.name}_{hints[i]}") for i, r in enumerate(raw)]
         window = (tiles.a if matrix.name == "a" else tiles.b).value

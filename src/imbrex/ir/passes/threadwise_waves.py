@@ -47,14 +47,14 @@ def product(
         for side, (value, index) in zip(OPERAND, op.scales, strict=True)
         if value is not None
     ]
-    a = _packs(op.a, "m", (k, m), cut, multiply.turned, viewed, run)
-    b = _packs(op.b, "n", (k, n), cut, multiply.turned, viewed, run)
+    a = _packs(op.a, "m", cut, multiply.turned, viewed, run)
+    b = _packs(op.b, "n", cut, multiply.turned, viewed, run)
     whole = _Wave(op, cut, item, a, b, [of for of, _ in scales])
     if not scales:
         run.loop("k_outer", 0, k // cut.k_step, 1, partial(_step, whole, 0))
     for of, index in scales:
         of.load(index, item, run)
-    for outer in range(k // cut.k_step if scales else 0):  # a scale is taken from a place that is known
+    for outer in range(k // cut.k_step if scales else 0):  # a scale is taken from a word that is known
         _step(whole, outer, run, run.index(outer))
 
 
@@ -132,9 +132,7 @@ class Fragments:
         """C's registers += A * B.  scales: of A and of B.  first: the part's first k_outer."""
         for position, registers in enumerate(self.packs, first):
             a, b = (_slots(r, side, cut, into) for r, side in zip(registers, OPERAND, strict=True))
-            counts = (cut.m_tiles, cut.n_tiles)
-            multiply = partial(_multiply, cut, c, a, b, scales, position, counts)
-            into.loop("slot", 0, cut.kpack // cut.k.registers, 1, multiply)
+            _multiplied(_Product(cut, c, a, b, scales, position), into)
 
 
 def fragments_of(tile: SSAValue, side: Side, cut: WaveTiles, run: Run) -> SSAValue:
@@ -168,16 +166,8 @@ class _Wave:
     scales: Sequence[Scales]
 
 
-def _packs(
-    value: SSAValue,
-    side: Side,
-    sizes: Sequence[int],
-    cut: WaveTiles,
-    turned: str,
-    viewed: Viewed,
-    run: Run,
-) -> _Packs:
-    dims = [Dim(name, size) for name, size in zip(("k", side), sizes, strict=True)]
+def _packs(value: SSAValue, side: Side, cut: WaveTiles, turned: str, viewed: Viewed, run: Run) -> _Packs:
+    dims = [Dim(name, size or 0) for name, size in zip(("k", side), shape_of(value), strict=True)]
     fragment = viewed(value, wave.fragment(dims, cut, side), f"fragment_{OPERAND[side]}")
     shape = [cut.tiles(side), cut.kpack]
     registers = run.alloc(f"thread_{OPERAND[side]}", element_of(value), shape, PRIVATE)
@@ -194,9 +184,7 @@ def _slots(registers: SSAValue, side: Side, cut: WaveTiles, run: Run) -> SSAValu
 def _step(w: _Wave, outer: int, into: Run, k_outer: SSAValue) -> None:
     for packs, name in ((w.a, "m_tile"), (w.b, "n_tile")):
         into.loop(name, 0, packs.tiles, 1, partial(_read, w.cut, w.item, packs, k_outer))
-    counts = (w.a.tiles, w.b.tiles)
-    multiply = partial(_multiply, w.cut, w.op.c, w.a.slots, w.b.slots, w.scales, outer, counts)
-    into.loop("slot", 0, w.cut.kpack // w.cut.k.registers, 1, multiply)
+    _multiplied(_Product(w.cut, w.op.c, w.a.slots, w.b.slots, w.scales, outer), into)
 
 
 def _read(
@@ -210,30 +198,38 @@ def _read(
     into.add(ThreadwiseCopyOp.build(operands=operands, properties=given))
 
 
-def _multiply(
-    cut: WaveTiles,
-    c: SSAValue,
-    a: SSAValue,
-    b: SSAValue,
-    scales: Sequence[Scales],
-    outer: int,
-    counts: tuple[int, int],
-    into: Run,
-    slot: SSAValue,
-) -> None:
-    """scales: of A and of B, of which the instruction takes those of its k_outer."""
+@dataclass(frozen=True)
+class _Product:
+    """C's registers += A's * B's, slot by slot.  scales: of A and of B, of which the instruction takes those
+    of `outer`, the k_outer.
+    """
 
-    def row(inner: Run, m_tile: SSAValue) -> None:
-        inner.loop("n_tile", 0, counts[1], 1, partial(cell, m_tile))
+    cut: WaveTiles
+    c: SSAValue
+    a: SSAValue
+    b: SSAValue
+    scales: Sequence[Scales]
+    outer: int
 
-    def cell(m_tile: SSAValue, inner: Run, n_tile: SSAValue) -> None:
-        operands = [a, [m_tile, slot], b, [n_tile, slot], c, [m_tile, n_tile]]
-        used = properties({"instruction": cut.instruction.name})
+    def cell(self, slot: SSAValue, m_tile: SSAValue, into: Run, n_tile: SSAValue) -> None:
+        """The product of a tile of A and one of B."""
+        operands = [self.a, [m_tile, slot], self.b, [n_tile, slot], self.c, [m_tile, n_tile]]
+        used = properties({"instruction": self.cut.instruction.name})
         further: list[Any] = []
-        for of, tile in zip(scales, (m_tile, n_tile), strict=False):
-            word, number = divmod(outer, shape_of(of.words)[-1] or 1)
-            further += [of.words, [tile, inner.index(word)]]
+        for of, tile in zip(self.scales, (m_tile, n_tile), strict=False):
+            word, number = divmod(self.outer, shape_of(of.words)[-1] or 1)
+            further += [of.words, [tile, into.index(word)]]
             used |= properties({"scale_place": number})
-        inner.add(MfmaOp.build(operands=[*operands, *(further or [[]] * 4)], properties=used))
+        into.add(MfmaOp.build(operands=[*operands, *(further or [[]] * 4)], properties=used))
 
-    into.loop("m_tile", 0, counts[0], 1, row)
+
+def _multiplied(product: _Product, run: Run) -> None:
+    cut = product.cut
+
+    def slots(into: Run, slot: SSAValue) -> None:
+        into.loop("m_tile", 0, cut.m_tiles, 1, partial(row, slot))
+
+    def row(slot: SSAValue, into: Run, m_tile: SSAValue) -> None:
+        into.loop("n_tile", 0, cut.n_tiles, 1, partial(product.cell, slot, m_tile))
+
+    run.loop("slot", 0, cut.kpack // cut.k.registers, 1, slots)

@@ -110,7 +110,7 @@ def _stored(op: WarpgroupGemmOp, map: Map, dtype: DType, together: Literal["row"
         found = store_access(map, ROWS, piece, dtype, swizzle)
     else:
         piece, along = min(columns, PIECE_BYTES // dtype.bytes), min(ROWS, PIECE_BYTES // dtype.bytes)
-        found = store_access(map, piece, along, dtype, row_name="gemmN", column_name="gemmM")
+        found = store_access(map, piece, along, dtype, names=("gemmN", "gemmM"))
         rows = grid.m_blocks * grid.m_per_block
         found = _exchanged(found, rows, grid.n_blocks * whole) if isinstance(found, Box) else found
     if isinstance(found, Box) and columns % piece and not _is_affine(found):

@@ -24,6 +24,7 @@ from imbrex.lower.warpgroup.pipeline import Lanes, Stage
 from imbrex.view.gemm import product
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.shared_layout import Residency
+from imbrex.view.stage.shared_tile import SharedTile
 from imbrex.view.tensor import Product, Refused, access, halo_access
 
 __all__ = ["grown_over", "operand", "raster", "stage"]
@@ -50,7 +51,7 @@ def stage(
     else:
         found = access(map, tile, dtype, parts, d_name=own, tiles=tiles)
     if isinstance(found, Refused):
-        found = _lanes(map, own, (tile.k, size), (grid.k_steps, tiles), dtype, found.reason, tile.major)
+        found = _lanes(map, own, tile, (grid.k_steps, tiles), dtype, found.reason)
     return Stage(buffer, tile, found, residency, parts if not isinstance(found, Lanes) else 1)
 
 
@@ -68,17 +69,9 @@ def raster(op: WarpgroupGemmOp, tuning: HaloTuning, reader: Reader) -> tuple[Sta
     return Stage(buffer, tile, found.box), tile
 
 
-def _lanes(
-    map: Map,
-    own: str,
-    tile: tuple[int, int],
-    counts: tuple[int, int],
-    dtype: DType,
-    reason: str,
-    major: Literal["k", "d"],
-) -> Lanes:
+def _lanes(map: Map, own: str, tile: SharedTile, counts: tuple[int, int], dtype: DType, reason: str) -> Lanes:
     """Ordinary loads of a tile (k, d) of `counts` steps and tiles."""
-    (k, d), (steps, tiles), widest = tile, counts, VECTOR_BYTES // dtype.bytes
+    k, d, major, (steps, tiles), widest = tile.k, tile.d, tile.major, counts, VECTOR_BYTES // dtype.bytes
     grown = grown_over(map, {"gemmK": k * steps, own: d * tiles})
     at: dict[str, Lin] = {
         "gemmG": var("batch", dict(map.upper).get("gemmG", 1)),

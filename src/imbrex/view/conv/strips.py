@@ -189,8 +189,8 @@ class Strips:
         across, order = ("k", "row slot m n") if along == "n" else ("n", "row slot k m")
         return tuple(
             (
-                _run(window, run.first, run.step, along, across, "slot k n", run.length),
-                _run(strip, run.start, run.stride, along, "m", order, run.length),
+                _run(window, (run.first, run.step, run.length), along, across, "slot k n"),
+                _run(strip, (run.start, run.stride, run.length), along, "m", order),
             )
             for run in self.width.runs(tap, self.low[1])
         )
@@ -251,10 +251,9 @@ def _pad(before: int, after: int, name: str) -> Entry:
     return (Pad(before, after) if before or after else PassThrough(), name, name)
 
 
-def _run(
-    dims: Sequence[Dim], first: int, step: int, along: str, single: str, order: str, count: int
-) -> Layer:
-    """Columns from `first` on, `step` apart, as the dim `along`; another of size 1."""
+def _run(dims: Sequence[Dim], columns: tuple[int, int, int], along: str, single: str, order: str) -> Layer:
+    """Columns, the first, how far they are apart, and how many, as the dim `along`; another of size 1."""
+    first, step, count = columns
     rules: dict[str, Entry] = {"column": (Embed((step,), first), along, "column")}
     entries = (rules.get(d.name, (PassThrough(), d.name, d.name)) for d in dims)
     return layer_over(

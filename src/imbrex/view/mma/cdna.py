@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from typing import Final
+from typing import Final, NamedTuple
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Map
@@ -89,11 +89,12 @@ def mfma() -> Iterator[Instruction]:
         c, a, m, n, k, blocks, builtin, argument, result, *cycles = line.split()
         timed = {chip: int(count) for chip, count in zip(CDNA, cycles, strict=True) if count != "-"}
         shape = int(m), int(n), int(k), int(blocks)
-        yield _made(c, a, a, shape, f"{m}x{n}x{k}{builtin}", argument, result, timed)
+        yield _made(c, (a, a), shape, _Builtin(f"{m}x{n}x{k}{builtin}", argument, result), timed)
     for edge, k, result, cycles in ((32, 16, "float16", 32), (16, 32, "float4", 16)):
         timed = dict.fromkeys(NEWER, cycles)
         for a, b in _FP8:
-            yield _made("f32", a, b, (edge, edge, k, 1), f"{edge}x{edge}x{k}_{a}_{b}", "long", result, timed)
+            builtin = _Builtin(f"{edge}x{edge}x{k}_{a}_{b}", "long", result)
+            yield _made("f32", (a, b), (edge, edge, k, 1), builtin, timed)
     for (edge, k, result, cycles), a, b in product(
         ((32, 64, "float16", 32), (16, 128, "float4", 16)), _F8F6F4, _F8F6F4
     ):
@@ -103,21 +104,33 @@ def mfma() -> Iterator[Instruction]:
         yield _f8f6f4(a, b, (edge, edge, k, 1), result, timed)
 
 
+class _Builtin(NamedTuple):
+    """The end of its name, and the C++ types of its operands and of its result."""
+
+    name: str
+    operand: str
+    result: str
+
+
 def _made(
-    c: str, a: str, b: str, shape: tuple[int, int, int, int],
-    builtin: str, argument: str, result: str, cycles: Mapping[str, int],
-) -> Instruction:  # fmt: skip
-    m, n, k, blocks = shape
+    c: str,
+    factors: tuple[str, str],
+    shape: tuple[int, int, int, int],
+    builtin: _Builtin,
+    cycles: Mapping[str, int],
+) -> Instruction:
+    (a, b), (m, n, k, blocks) = factors, shape
     name = _name(c, a, b, shape)
     is_old = not set(NEWER) & set(cycles)
     return Instruction(
         name=name, m=m, n=n, k=k, blocks=blocks, a_type=a, b_type=b, c_type=c, wave=64,
-        builtin=f"__builtin_amdgcn_mfma_{c}_{builtin}",
-        mnemonic=f"v_mfma_{c}_{builtin}" if is_old else f"v_{name}",
+        builtin=f"__builtin_amdgcn_mfma_{c}_{builtin.name}",
+        mnemonic=f"v_mfma_{c}_{builtin.name}" if is_old else f"v_{name}",
         chips=tuple(cycles), cycles=cycles, source=GFX950 if tuple(cycles) == NEWEST else CALCULATOR,
         a=operand("a", m, k, blocks), b=operand("b", n, k, blocks),
         c=accumulator(m, n, blocks, 1 if c == "f64" else 4),
-        builtin_operand=argument, builtin_result=result, arguments=("a", "b", "c", "0", "0", "0"),
+        builtin_operand=builtin.operand, builtin_result=builtin.result,
+        arguments=("a", "b", "c", "0", "0", "0"),
         c_register_bits=64 if c == "f64" else 32, spelled_as_builtin=OLDER,
     )  # fmt: skip
 

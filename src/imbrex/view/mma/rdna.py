@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from imbrex.index.map import Map
 from imbrex.view.mma.instruction import BITS, Instruction
@@ -72,14 +72,26 @@ def wmma() -> Iterator[Instruction]:
     """Every dense WMMA of gfx11 and gfx12 (not of gfx1250, which has others)."""
     for generation in (_GFX11, _GFX12):
         for line in generation.rows.strip().splitlines():
-            c, a, b, k, cycles, *types = line.split()
-            for wave, argument, result in ((32, types[0], types[1]), (64, types[2], types[3])):
-                yield _made(generation, c, a, b, int(k), int(cycles), wave, argument, result)
+            yield from (_made(generation, _Row(*line.split()), wave) for wave in (32, 64))
 
 
-def _made(
-    of: _Generation, c: str, a: str, b: str, k: int, cycles: int, wave: int, argument: str, result: str
-) -> Instruction:
+class _Row(NamedTuple):
+    """A row of a table, as it stands there."""
+
+    c: str
+    a: str
+    b: str
+    k: str
+    cycles: str
+    argument_32: str
+    result_32: str
+    argument_64: str
+    result_64: str
+
+
+def _made(of: _Generation, row: _Row, wave: int) -> Instruction:
+    c, a, b, k = row.c, row.a, row.b, int(row.k)
+    argument, result = row[5:7] if wave == 32 else row[7:9]
     types = a if a == b and a not in ("fp8", "bf8") else f"{a}_{b}"
     mnemonic = f"wmma_{c}_{EDGE}x{EDGE}x{k}_{types}"
     name = f"{mnemonic}_w{wave}{of.suffix}"
@@ -87,7 +99,7 @@ def _made(
     return Instruction(
         name=name, m=EDGE, n=EDGE, k=k, blocks=1, a_type=a, b_type=b, c_type=c, wave=wave,
         builtin=f"__builtin_amdgcn_{name}", mnemonic=f"v_{mnemonic}",
-        chips=(of.chip,), cycles={of.chip: cycles}, source=CALCULATOR,
+        chips=(of.chip,), cycles={of.chip: int(row.cycles)}, source=CALCULATOR,
         a=of.operand("a", k, a, wave), b=of.operand("b", k, b, wave), c=of.result(wave),
         builtin_operand=argument, builtin_result=result,
         arguments=_SIGNED if c == "i32" else ("a", "b", "c", "0") if is_half else ("a", "b", "c"),

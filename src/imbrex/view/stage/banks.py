@@ -55,9 +55,8 @@ def traffic(
     element_bytes: int,
     machine: GpuMachine,
     access: Access,
-    lanes: str = "workitem",
 ) -> Traffic:
-    """All accesses of a map to LDS: `width` neighbours along one dim at a time, in every wave of `lanes`.
+    """All accesses of a map to LDS: `width` neighbours along one dim at a time, in every wave of `workitem`.
 
     The lower buffer is compact and row-major.  Accesses wider than 16 bytes go 16 bytes at a time, or 8 where
     16 are no whole elements.
@@ -74,7 +73,7 @@ def traffic(
     for coord, dim in zip(coords, map.lower, strict=True):
         offset = offset * dim.size + coord
     offset = np.where(np.broadcast_to(valid, offset.shape), offset * element_bytes, -1)
-    rows = np.moveaxis(offset, names.index(lanes), -1).reshape(-1, wave)
+    rows = np.moveaxis(offset, names.index("workitem"), -1).reshape(-1, wave)
     start = np.maximum(rows.min(axis=1, keepdims=True), 0) // BANK_BYTES * BANK_BYTES
     unlike, count = np.unique(np.where(rows >= 0, rows - start, -1), axis=0, return_counts=True)
     begins = range(0, step * element_bytes, piece)

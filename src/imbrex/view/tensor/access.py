@@ -9,6 +9,7 @@ goes into rows of C that are not stored.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from imbrex.index.expr import var
 from imbrex.index.map import Map
@@ -23,13 +24,14 @@ from imbrex.view.tensor.walk import walked
 
 __all__ = ["access"]
 
+K_NAME: Final = "gemmK"
+
 
 def access(
     map: Map,
     tile: SharedTile,
     dtype: ElementType,
     parts: int = 1,
-    k_name: str = "gemmK",
     d_name: str | None = None,
     tiles: int = 1,
 ) -> Box | Walk | Refused:
@@ -41,8 +43,8 @@ def access(
     """
     assert dtype.bytes == tile.element_bytes, (dtype, tile)
     sizes = dict(map.upper)
-    d_name = d_name or next(n for n in sizes if n not in ("gemmG", k_name))
-    tiling = Tiling(map, tile, parts, k_name, d_name, max(tiles, -(-sizes[d_name] // tile.d)))
+    d_name = d_name or next(n for n in sizes if n not in ("gemmG", K_NAME))
+    tiling = Tiling(map, tile, parts, K_NAME, d_name, max(tiles, -(-sizes[d_name] // tile.d)))
     if isinstance(tiling.runs, Refused):
         return tiling.runs
     runs, variables, reasons = tiling.runs, tiling.variables, list[list[str]]()

@@ -27,16 +27,15 @@ def store_access(
     columns: int,
     dtype: ElementType,
     swizzle: int = 128,
-    row_name: str = "gemmM",
-    column_name: str = "gemmN",
+    names: tuple[str, str] = ("gemmM", "gemmN"),
 ) -> Box | Refused:
     """How TMA stores `rows` x `columns` of C, staged as rows of neighbours along the columns.
 
     map: C's own, from (gemmG?, gemmM, gemmN) to a compact array.  The coordinates are over `batch` and the
     sub-tile's first `row` and `column`, multiples of its sizes.  Where neighbours along C's rows lie together
-    in memory, exchange the names: then `rows` count columns of C.
+    in memory, exchange the `names`: then `rows` count columns of C.
     """
-    sizes = dict(map.upper)
+    sizes, (row_name, column_name) = dict(map.upper), names
     counts = {"row": -(-sizes[row_name] // rows), "column": -(-sizes[column_name] // columns)}
     variables = {"batch": sizes.get("gemmG", 1), **counts}
     batch, row, column = (var(name, size) for name, size in variables.items())
