@@ -4,7 +4,8 @@
     python -m tests.hashes --update          writes what is compiled now, and says what changed
     python -m tests.hashes --only sm_90a     those cases whose name holds this
 
-A target whose compiler is missing, or is not the one of the record, is skipped with the reason.
+A target whose compiler is missing, or is not the one of the record, is skipped with the reason.  Trials of
+the shipped databases whose source is another one by now are named, too: `tests.hashes.rekey` mends them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from pathlib import Path
 from tests.hashes.hash_cases import HashCase, hash_cases
 from tests.hashes.machine_code import compiled, compiler_of
 from tests.hashes.record import PATH, Record, differences, read, record_of, write
+from tests.hashes.rekey import stale
 
+from imbrex.database.location import SHIPPED
 from imbrex.diagnostic import Diagnostic
 
 
@@ -36,11 +39,14 @@ def main(words: Sequence[str] | None = None) -> int:
             print(f"{target} is skipped: {reason}", flush=True)
     now = compiled_again(before, [case for case in wanted if not skipped[case.target]], options.jobs)
     told = list(differences(before, now))
+    told += [
+        line for path in sorted(SHIPPED.glob("*.txt")) if options.only in path.stem for line in stale(path)
+    ]
     for line in told:
         print(line)
     if options.update:
         write(now, options.record)
-    print(f"{len(wanted)} cases, {len(told)} kernels differ, {time.monotonic() - started:.0f} s")
+    print(f"{len(wanted)} cases, {len(told)} kernels or trials differ, {time.monotonic() - started:.0f} s")
     return int(bool(told) and not options.update)
 
 

@@ -28,7 +28,7 @@ from imbrex.database.text import text
 from imbrex.database.view import rows_in
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.options import default_name
-from imbrex.pipeline import Request, lower, machine_on
+from imbrex.pipeline import Lowered, Request, lower, machine_on
 from imbrex.problem import parse_problem
 from imbrex.run.host_machine import host_machine
 
@@ -53,6 +53,23 @@ def trials(rows: Sequence[Row]) -> Iterator[Row]:
     return ((unit, record) for unit, record in rows if isinstance(record, Trial) and record.source)
 
 
+def lowered_of(row: Row) -> Lowered:
+    """What is lowered here of a trial's problem and configuration."""
+    unit, trial = row
+    assert isinstance(trial, Trial), trial
+    (problem,) = parse_problem(unit.problem)
+    machine = machine_on(host_machine(), unit.target, max(1, unit.threads))
+    request = Request(problem, machine, unit.target, name=default_name(problem))
+    return lower(request.by(configuration.parse(trial.configuration)))
+
+
+def stale(database: Path) -> Iterator[str]:
+    """Trials of other sources than those here, which no call finds."""
+    for row in trials(rows_in(database)):
+        if lowered_of(row).bundle.digest != source_of(row):
+            yield f"{key(row)}: its source is another one"
+
+
 def made_of(row: Row, source: str = "") -> Made | str:
     """What a trial's source is here, compiled if its digest is this one, or any is wanted; or why there is
     none.
@@ -60,18 +77,14 @@ def made_of(row: Row, source: str = "") -> Made | str:
     unit, trial = row
     assert isinstance(trial, Trial), trial
     try:
-        (problem,) = parse_problem(unit.problem)
-        here = host_machine()
-        machine = machine_on(here, unit.target, max(1, unit.threads))
-        request = Request(problem, machine, unit.target, name=default_name(problem))
-        lowered = lower(request.by(configuration.parse(trial.configuration)))
+        lowered = lowered_of(row)
         digest = lowered.bundle.digest
         if source not in ("", digest):
             return "its source is another one"
         compiler = " ".join(compiler_of(unit.target))
         if compiler != trial.compiler:
             return f"it was compiled by {trial.compiler}, here is {compiler}"
-        kernels = machine_code(lowered, unit.target, here.isa.level)
+        kernels = machine_code(lowered, unit.target, host_machine().isa.level)
     except Diagnostic as error:
         return str(error)
     return Made(digest, repr((kernels, lowered.steps, lowered.zeroed, compiler)))

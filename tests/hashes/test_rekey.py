@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("elftools", reason="pyelftools is not installed")
 
 from tests.hashes import rekey
-from tests.hashes.rekey import Made, key, rekeyed
+from tests.hashes.rekey import Made, key, rekeyed, stale
 
 from imbrex.database.record import Device, Trial, Unit, Verdict
 from imbrex.database.rows import Row
@@ -33,6 +35,16 @@ def test_equal_code_alone(made: Made | str, source: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(rekey, "made_of", known)
     rows: list[Row] = [(UNIT, TRIAL), (UNIT, OTHER), (UNIT, VERDICT)]
     assert rekeyed(rows, BEFORE) == [(UNIT, replace(TRIAL, source=source)), *rows[1:]]
+
+
+def test_trials_of_other_sources_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rekey, "rows_in", lambda _: [(UNIT, TRIAL), (UNIT, VERDICT), (UNIT, OTHER)])
+    monkeypatch.setattr(
+        rekey,
+        "lowered_of",
+        lambda row: SimpleNamespace(bundle=SimpleNamespace(digest="old" if row[1] == TRIAL else "new")),
+    )
+    assert list(stale(Path())) == [f"{key((UNIT, OTHER))}: its source is another one"]
 
 
 def test_another_source_than_was_compiled_stays(monkeypatch: pytest.MonkeyPatch) -> None:
