@@ -6,7 +6,7 @@ import pytest
 
 from imbrex.chip import CPU_ISAS, GPU_MACHINES, KNOWN, WARPGROUPS, WAVES, GpuMachine, gpus, target
 from imbrex.diagnostic import Diagnostic
-from imbrex.view.mma import instructions
+from imbrex.view.mma import CHIPS, instructions
 
 GPUS = tuple(GPU_MACHINES.values())
 
@@ -32,7 +32,7 @@ def test_phases_serve_every_lane_of_a_wave_once(gpu: GpuMachine) -> None:
 @pytest.mark.parametrize("gpu", GPUS, ids=repr)
 def test_matrix_instructions_are_those_that_a_row_claims(gpu: GpuMachine) -> None:
     """`emulate` runs those of the chip that it is like where a tuning names them."""
-    found = instructions(gpu.chip)
+    found = instructions(gpu.chip) if gpu.chip in CHIPS else ()
     assert gpu.has_wgmma == any(i.b is None for i in found)
     assert gpu.has_mfma == any(i.b is not None for i in found) or gpu not in (GPU_MACHINES[n] for n in gpus())
     assert all(i.wave == gpu.wave_size for i in found if i.b is not None)
