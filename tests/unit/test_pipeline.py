@@ -13,8 +13,8 @@ from imbrex.config.configured import schedule_of
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, TileSchedule
 from imbrex.diagnostic import Diagnostic
 from imbrex.lower.build import program
-from imbrex.pipeline import Request, levels
-from imbrex.problem import Conv2d, Gemm
+from imbrex.pipeline import Request, levels, lower
+from imbrex.problem import Conv2d, Gemm, parse_problem
 from imbrex.problem.conv import Direction
 from imbrex.problem.epilogue import parse
 from imbrex.view.tensor import Walk
@@ -115,3 +115,15 @@ def test_an_epilogue_reaches_the_store_of_warpgroups() -> None:
     (kernel,) = program(last.module, frozenset({2}), HOPPER).kernels
     assert kernel.pipeline is not None and kernel.pipeline.c.finish is not None
     assert kernel.pipeline.c.finish.expression == parse("relu(x)").expression
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "convfp16 -n 1 -c 3 -H 8 -W 16 -k 24 -y 1 -x 1 -p 1 -q 0 -u 1 -v 2 -l 1 -j 1 -g 3 -F 2",
+        "conv -n 5 -c 2 -H 14 -W 6 -k 16 -y 1 -x 1 -p 0 -q 2 -u 3 -v 1 -l 1 -j 1 -g 2 -F 2",
+    ],
+)
+def test_filters_of_one_channel_a_group_are_copied_directly(line: str) -> None:
+    (problem,) = parse_problem(f"{line} -f NHWC -I NHWC -O NHWC")
+    assert "direct" in str(lower(Request(problem, GPU_MACHINES["gfx950"], "gfx950")).configuration)

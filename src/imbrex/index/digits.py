@@ -18,12 +18,16 @@ def row_major(u: Sequence[Lin], sizes: Sequence[int]) -> Lin:
 
 
 def digits(x: Lin, sizes: Sequence[int]) -> tuple[Lin, ...]:
-    """The digits of x in the mixed radix of the sizes, the last one fastest."""
+    """The digits of x in the mixed radix of the sizes, the last one fastest.
+
+    The first is unbounded, so that coordinates that are not there go on in equal steps; but a dim of one
+    element has none, and its step, which no element knows, must not part neighbours.
+    """
     out: list[Lin] = []
     for size in reversed(sizes[1:]):
         x, digit = divide(x, size)
         out.append(digit)
-    return (x, *reversed(out))
+    return (x if sizes[0] > 1 else lin(0), *reversed(out))
 
 
 def piece(u: Sequence[Lin], sizes: Sequence[int]) -> Lin:

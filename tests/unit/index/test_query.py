@@ -353,3 +353,13 @@ def test_address_is_row_major() -> None:
     assert address([], ()) == lin(0)
     with pytest.raises(ValueError, match="zip"):
         address(coords, (3, 4))
+
+
+@pytest.mark.parametrize("tap", [1, 3])
+def test_the_step_of_a_dim_of_one_element_parts_no_neighbours(tap: int) -> None:
+    """gemmK of one tap and 8 channels, padded to whole tiles: no tap but the first is ever read."""
+    array = Map((layer_over(_dims(x=8 + tap), (Embed((tap, 1)), "tap c", "x"), tap=1, c=8),))
+    merged = layer_over(array.upper, (Merge(), "k", "tap c"))
+    padded = layer_over(merged.upper, (Pad(0, 24), "k", "k"))
+    narrow = Map((merged, *array.layers))
+    assert vector_width(narrow, "k") == vector_width(Map((padded, *narrow.layers)), "k") == 8
