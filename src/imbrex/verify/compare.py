@@ -58,7 +58,8 @@ class Comparison:
     array's gaps that were written.
 
     max_error_ratio: the largest |got - want| / bound of all elements; above 1 is wrong, inf where the bound
-    is 0. first: the first wrong element in memory order.
+    is 0. first: the first wrong element in memory order.  unbounded: elements that may be anything, as a
+    quotient by what may be 0; is_judged: are not all elements of an array such?
     """
 
     elements: int
@@ -68,10 +69,12 @@ class Comparison:
     is_exact: bool
     first: Mismatch | None
     gap_writes: int = 0
+    unbounded: int = 0
+    is_judged: bool = True
 
     @property
     def is_right(self) -> bool:
-        return self.wrong == 0 and self.gap_writes == 0
+        return self.wrong == 0 and self.gap_writes == 0 and self.is_judged
 
     def joined(self, array: str, other: Comparison) -> Comparison:
         """Both in one, the other one of an array of that name."""
@@ -84,17 +87,22 @@ class Comparison:
             is_exact=self.is_exact and other.is_exact,
             first=first,
             gap_writes=self.gap_writes + other.gap_writes,
+            unbounded=self.unbounded + other.unbounded,
+            is_judged=self.is_judged and other.is_judged,
         )
 
     def __str__(self) -> str:
         if self.gap_writes:
             whole = "" if self.first is None else f"; {replace(self, gap_writes=0)}"
             return f"wrong: {self.gap_writes} elements written in the gaps of the result{whole}"
+        if self.first is None and not self.is_judged:
+            return f"not judged: {self.unbounded} of {self.elements} elements may be anything by the epilogue"
         if self.first is None:
             margin = (
                 "all equal" if self.is_exact else f"largest error {self.max_error_ratio:.2g} of its bound"
             )
-            return f"right: {self.elements} elements, {margin}"
+            beyond = f", {self.unbounded} may be anything" if self.unbounded else ""
+            return f"right: {self.elements} elements, {margin}{beyond}"
         unwritten = f" ({self.unwritten} never written)" if self.unwritten else ""
         return f"wrong: {self.wrong} of {self.elements} elements{unwritten}; first at {self.first}"
 
@@ -211,6 +219,7 @@ def compare_arrays(
         right = same | (error <= bound) | (np.isinf(bound) & ~is_poison(got))
         ratio = np.where(same, 0.0, error / bound)
     unwritten = is_poison(got) & ~right
+    unbounded = int(np.count_nonzero(np.isinf(bound) & ~same))
     wrong = int(np.count_nonzero(~right))
     return Comparison(
         elements=got.size,
@@ -219,6 +228,8 @@ def compare_arrays(
         max_error_ratio=float(np.max(np.where(np.isnan(ratio), math.inf, ratio), initial=0.0)),
         is_exact=not np.any(bound),
         first=_first(value, target, bound, right, unwritten, names) if wrong else None,
+        unbounded=unbounded,
+        is_judged=unbounded < max(1, got.size),
     )
 
 

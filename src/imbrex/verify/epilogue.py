@@ -7,9 +7,12 @@ roundings of unit u of its value and its arguments, the node is off by at most
     a * b             |a| e(b) + |b| e(a) + e(a) e(b) + s    s = ROUNDINGS u |value| + the least subnormal
     a / b             (e(a) + |a / b| e(b)) / (|b| - e(b)) + s, anything where e(b) >= |b|
     f(x, ..)          steepest slope of f * the greatest e + r
+    f that never falls   the same, but no more than to f(x - e(x), ..) and f(x + e(x), ..)
     leaky_relu(x, s)  max(1, |s|) e(x) + |x| e(s) + e(x) e(s) + r
     pre_activation(x) e(x), as it computes nothing
 
+What gives one of its arguments rounds nothing: r = 0; of a value within [-1, 1] r counts no argument as more
+than 1, beyond which it hardly moves.  So a clamp is judged by its ends however far its argument is off.
 A value beyond the largest of the arithmetic is infinity; one that its error carries there may be anything,
 and so may a sum of a product beyond it, since both may be one operation.
 
@@ -40,11 +43,18 @@ ROUNDINGS = 8.0
 
 EXACT = frozenset({"add", "subtract", "negate", "relu", "min", "max", "clamp", "abs", "pre_activation"})
 """Functions that do not round whole numbers of moderate size."""
+SELECTIONS = EXACT - {"add", "subtract"}
+"""Functions that give an argument, or its negative, or a constant."""
+BOUNDED = frozenset({"tanh", "sigmoid"})
+"""Functions whose values lie within [-1, 1], and that are flat far from 0."""
+RISING = frozenset({"relu", "min", "max", "clamp", "tanh", "sigmoid", "softplus"})
+"""Functions that never fall where an argument rises."""
 
 
 @dataclass(frozen=True)
 class Arrays:
-    """A library of arrays.  module: its functions `isfinite`, `isnan`, `maximum`, `where`, `zeros_like`.
+    """A library of arrays.  module: its functions `isfinite`, `isnan`, `maximum`, `minimum`, `where`,
+    `zeros_like`.
     constant: a number as one of its values.  called: what a function of epilogues gives, by its name.
     """
 
@@ -109,9 +119,11 @@ class Finished:
                 own = self.arrays.called(name, *held)
                 if name in ("add", "subtract"):
                     errors = [self._in_one(*each) for each in zip(arguments, held, errors, strict=True)]
+                ends = self._ends(name, held, errors, own)
                 held = [module.where(module.isfinite(h), h, 0.0) for h in held]
                 size = module.where(module.isfinite(own), own, 0.0)
-                error = _passed_on(name, held, errors, size, module) + self._rounded(name, held, size, unit)
+                passed = module.minimum(_passed_on(name, held, errors, size, module), ends)
+                error = passed + self._rounded(name, held, size, unit)
                 may_be_beyond = abs(abs(size) - self.largest) <= error
                 return module.where(module.isnan(error) | may_be_beyond, np.inf, error)
 
@@ -120,7 +132,25 @@ class Finished:
         if name in ("multiply", "divide"):
             least = (F64 if unit == F64.unit_roundoff else F32).smallest_subnormal
             return ROUNDINGS * unit * abs(own) + least
+        if name in SELECTIONS:
+            return self.arrays.module.zeros_like(own)
+        if name in BOUNDED:
+            held = [self.arrays.module.where(abs(h) > 1.0, 1.0, h) for h in held]
         return ROUNDINGS * unit * (abs(own) + sum(abs(h) for h in held))
+
+    def _ends(self, name: str, held: list[Array], errors: list[Array], own: Array) -> Array:
+        """How far a function that never falls gets from its value where all arguments are off the same way;
+        infinity of another one, and where the way to an end is none: from infinity to infinity.
+        """
+        module = self.arrays.module
+        if name not in RISING:
+            return module.zeros_like(own) + np.inf
+        low, high = (
+            self.arrays.called(name, *(h + side * e for h, e in zip(held, errors, strict=True)))
+            for side in (-1.0, 1.0)
+        )
+        far = module.maximum(*(module.where(end == own, 0.0, abs(end - own)) for end in (low, high)))
+        return module.where(module.isnan(far), np.inf, far)
 
     def _in_one(self, argument: Expression, held: Array, error: Array) -> Array:
         """The error of a term, anything of a product beyond the largest value: it may not be rounded."""

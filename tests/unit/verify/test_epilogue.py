@@ -82,9 +82,57 @@ def test_what_overflows_on_its_way_is_infinity_as_in_f32(text: str) -> None:
         got = in_f32(problem.epilogue.expression, {**operands.arrays, "x": x})
     found = compare(problem, got, truth, data="random")
     assert found.is_right, found
-    if text.startswith(("x *", "x / 1")):  # what is added to, or clamped, is off by roundings of that size
+    if text.startswith(("x *", "x / 1")):  # what is added to is off by roundings of that size
         wrong = np.where(np.isinf(got), np.float32(1.0), got * np.float32(1.01) + np.float32(0.01))
         assert compare(problem, wrong, truth, data="random").wrong == got.size
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "clamp(x * 1e38, -1, 1)",
+        "clamp(x * 1e30, -3, 6)",
+        "tanh(x * 1e30) * 2",
+        "sigmoid(x * 1e30)",
+        "relu(x * 1e38) * 0",
+        "max(min(x * 1e30, 7), residual)",
+    ],
+)
+@pytest.mark.parametrize("values", ["integer", "float"])
+def test_what_ends_an_expression_is_judged_however_large_its_argument_is(text: str, values: Any) -> None:
+    problem = Gemm(9, 17, 33, epilogue=text)
+    operands = random_operands(problem, 3, values)
+    truth = reference(problem, operands.arrays)
+    with np.errstate(all="ignore"):
+        got = truth.want.astype("f4")
+        assert compare(problem, got, truth, data=operands.data).is_right
+        wrong = np.where(np.isfinite(got), got * np.float32(1.001) + np.float32(0.003), np.float32(1.0))
+    assert compare(problem, wrong, truth, data=operands.data).wrong == got.size
+
+
+def test_a_result_that_may_be_anything_is_not_called_right() -> None:
+    problem = Gemm(3, 4, 5, epilogue="x / (residual - residual)")
+    operands = random_operands(problem, 3, "float")
+    found = compare(problem, np.ones((3, 4), "f4"), reference(problem, operands.arrays), data="random")
+    assert not found.is_right and found.wrong == 0
+    assert str(found) == "not judged: 12 of 12 elements may be anything by the epilogue"
+    kept = Gemm(3, 4, 5, epilogue="pre_activation(x) / (residual - residual)")
+    truth = reference(kept, operands.arrays)
+    assert truth.before is not None
+    before = truth.before.want.astype("f4")
+    found = compare_results(kept, [np.ones((3, 4), "f4"), before], truth, operands)
+    assert found.wrong == 0 and not found.is_right
+
+
+def test_elements_that_may_be_anything_are_counted() -> None:
+    problem = Gemm(1, 2, 1, epilogue="x / residual")
+    arrays = {"a": np.ones((1, 1), "f4"), "b": np.array([[1.0, 1.0]], "f4")}
+    arrays["residual"] = np.array([[0.0, 1.0]], "f4")
+    truth = reference(problem, arrays)
+    found = compare(problem, np.array([[np.inf, 1.0]], "f4"), truth, data="random")
+    assert found.is_right and found.unbounded == 0
+    found = compare(problem, np.array([[-5.0, 1.0]], "f4"), truth, data="random")
+    assert found.is_right and found.unbounded == 1 and str(found).endswith(", 1 may be anything")
 
 
 def test_a_sum_of_a_product_beyond_f32_may_be_of_one_operation() -> None:
@@ -92,7 +140,7 @@ def test_a_sum_of_a_product_beyond_f32_may_be_of_one_operation() -> None:
     a, b = np.full((3, 8), 1.0, "f4"), np.full((8, 3), 1.0, "f4")
     truth = reference(problem, {"a": a, "b": b, "residual": np.full((3, 3), 7.0, "f4")})
     for value in (np.inf, np.nan, 1e38):
-        assert compare(problem, np.full((3, 3), value, "f4"), truth, data="random").is_right
+        assert compare(problem, np.full((3, 3), value, "f4"), truth, data="random").wrong == 0
 
 
 @pytest.mark.parametrize("text", EPILOGUES)

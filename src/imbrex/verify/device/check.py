@@ -253,7 +253,9 @@ def _comparison(got: Tensor, want: Tensor, bound: Tensor, operand: Operand) -> C
     target = torch.where(bound == 0.0, want.to(kind).double(), want) if element.is_float else want
     error = (value - target).abs()
     beyond = (target.abs() + bound >= element.largest) & torch.isinf(value) & (value.sign() == target.sign())
-    right = (value == target) | (torch.isnan(value) & torch.isnan(target)) | beyond | (error <= bound)
+    same = (value == target) | (torch.isnan(value) & torch.isnan(target)) | beyond
+    unbounded = int((torch.isinf(bound) & ~same).sum())
+    right = same | (error <= bound)
     right |= torch.isinf(bound) & ~_is_poison(got)
     ratio = torch.where(right & (error == 0), torch.zeros_like(error), error / bound).nan_to_num(math.inf)
     wrong = int((~right).sum())
@@ -264,7 +266,16 @@ def _comparison(got: Tensor, want: Tensor, bound: Tensor, operand: Operand) -> C
         named = tuple(zip(operand.layout, at, strict=True))
         first = Mismatch(named, float(value[at]), float(target[at]), float(bound[at]), bool(unwritten[at]))
     most = math.inf if wrong else float(torch.where(torch.isinf(ratio), 0.0, ratio).max())
-    return Comparison(got.numel(), wrong, int(unwritten.sum()), most, not bool(bound.any()), first)
+    return Comparison(
+        elements=got.numel(),
+        wrong=wrong,
+        unwritten=int(unwritten.sum()),
+        max_error_ratio=most,
+        is_exact=not bool(bound.any()),
+        first=first,
+        unbounded=unbounded,
+        is_judged=unbounded < max(1, got.numel()),
+    )
 
 
 def _indices(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
