@@ -241,7 +241,8 @@ def _other_ways(found: Mapping[Configuration, float], request: Request) -> dict[
     if not request.machine.overlaps_launches:
         return {}
     turned = dict[Configuration, float]()
-    for of in nsmallest(BOTH_WAYS, found, key=lambda configuration: found[configuration]):
+    launching = [configuration for configuration in found if configuration.products]
+    for of in nsmallest(BOTH_WAYS, launching, key=lambda configuration: found[configuration]):
         first, *others = of.products
         if is_pipelined(first.tuning):
             other = replace(first, is_early=not first.is_early)

@@ -89,3 +89,9 @@ def test_tunings_that_break_a_rule_are_counted() -> None:
 def test_an_algorithm_that_does_not_serve_is_told() -> None:
     request = Request(PROBLEMS["square"], *MACHINES["sm_90a"])
     assert "nothing to copy" in candidates(request).unserved["aligned"]
+
+
+def test_a_gradient_that_no_launch_writes_has_one_candidate() -> None:
+    problem = Conv2d("backward_data", 2, 3, 6, 3, 9, 7, 1, pad_h=2, pad_w=(1, 2), stride=(1, 4), groups=3)
+    (only,) = candidates(Request(problem, GPU_MACHINES["sm_90a"], "sm_90a")).ranked
+    assert only.configuration.products == ()
