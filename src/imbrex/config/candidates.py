@@ -225,14 +225,16 @@ def _windows(request: Request, of: Configuration) -> Iterator[tuple[Configuratio
 
 
 def _strips(request: Request, of: Configuration, made: Lanes) -> Mapping[Configuration, float]:
-    """Strips of lanes: those of the outline, and the others that suit memory and registers."""
+    """Strips of lanes: those of the outline, and the others that suit memory and registers; 0 cycles on a GPU
+    of whose lanes no rates are known.
+    """
     machine = request.machine
     assert isinstance(request.problem, Conv2d) and of.strips is not None, of
     served = served_boxes(strips_shape(task_of(request.problem)), machine)
     if isinstance(machine, CpuMachine):
         return {replace(of, strips=box): window_cycles(made.shape, box, machine) for box in served}
     boxes = (box._replace(images=of.strips.images, lanes=of.strips.lanes) for box in served)
-    cost = channel_cycles(made.shape, machine)
+    cost = channel_cycles(made.shape, machine) if machine.lane_rates is not None else 0.0
     return {replace(of, strips=box): cost for box in chain((of.strips,), boxes)}
 
 

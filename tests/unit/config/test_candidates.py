@@ -95,3 +95,10 @@ def test_a_gradient_that_no_launch_writes_has_one_candidate() -> None:
     problem = Conv2d("backward_data", 2, 3, 6, 3, 9, 7, 1, pad_h=2, pad_w=(1, 2), stride=(1, 4), groups=3)
     (only,) = candidates(Request(problem, GPU_MACHINES["sm_90a"], "sm_90a")).ranked
     assert only.configuration.products == ()
+
+
+@pytest.mark.parametrize("where", ["gfx942", "gfx950", "sm_90a"])
+def test_lanes_have_candidates_on_every_gpu(where: str) -> None:
+    problem = Conv2d("forward", **{**IMAGE, "groups": 64}, dtype="f16")
+    found = candidates(Request(problem, GPU_MACHINES[where], where, algorithm="channel_vectors")).ranked
+    assert len(found) > 1 and {of.configuration.algorithm for of in found} == {"channel_vectors"}
