@@ -5,12 +5,12 @@ Law: sizes that the file leaves open have to be given by name; a node whose shap
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from imbrex.capture.layer import Conv, product
 from imbrex.capture.tally import Tally
@@ -22,7 +22,6 @@ __all__ = ["captured"]
 UNSUPPORTED: Final = {
     "Attention": "no problem states it", "Einsum": "no problem states it", "LSTM": "no problem states it",
     "GRU": "no problem states it", "RNN": "no problem states it",
-    "ConvInteger": "zero points are not supported", "MatMulInteger": "zero points are not supported",
     "QLinearConv": "zero points are not supported", "QLinearMatMul": "zero points are not supported",
     "If": "its body runs as often as the data says", "Loop": "its body runs as often as the data says",
     "Scan": "its body runs as often as the data says",
@@ -179,4 +178,25 @@ def _matmul(names: list[str], out: str, attributes: Mapping[str, Any], values: V
     return product(values.shape(names[0]), values.shape(names[1]), values.types[names[0]])
 
 
-READERS: Final = {"Conv": _conv, "ConvTranspose": _conv_transpose, "Gemm": _gemm, "MatMul": _matmul}
+Reader: TypeAlias = Callable[[list[str], str, Mapping[str, Any], Values], Problem]
+"""Names of a node's inputs, that of its result, attributes, and what is known of values."""
+
+
+def _of_integers(read: Reader) -> Reader:
+    """The reader of the op of int8 by int8 into int32; zero points follow the two arrays."""
+
+    def reader(names: list[str], out: str, attributes: Mapping[str, Any], values: Values) -> Problem:
+        if any(names[2:]):
+            raise Diagnostic("zero points are not supported")
+        for name in names[:2]:
+            if (found := values.types.get(name, "int8")) != "int8":
+                raise Diagnostic(f"'{name}' is of {found}, and kernels multiply int8")
+        return read(names[:2], out, attributes, values)
+
+    return reader
+
+
+READERS: Final[Mapping[str, Reader]] = {
+    "Conv": _conv, "ConvTranspose": _conv_transpose, "Gemm": _gemm, "MatMul": _matmul,
+    "ConvInteger": _of_integers(_conv), "MatMulInteger": _of_integers(_matmul),
+}  # fmt: skip

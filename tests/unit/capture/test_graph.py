@@ -76,11 +76,18 @@ def test_sizes_that_the_file_leaves_open(model: Path, tmp_path: Path) -> None:
             captured(tmp_path / name, {})
 
 
-def one(tmp_path: Path, op: str, shapes: dict[str, Any], domain: str = "", **attributes: Any) -> Any:
-    """What a graph of one node of arrays of these shapes holds."""
-    given = [H.make_tensor_value_info(name, FLOAT, shape) for name, shape in shapes.items()]
+def one(
+    tmp_path: Path, op: str, shapes: dict[str, Any], domain: str = "", types: Any = (), **attributes: Any
+) -> Any:
+    """What a graph of one node of arrays of these shapes holds.  types: of the arrays; floats else."""
+    kinds = types or [FLOAT] * len(shapes)
+    given = [
+        H.make_tensor_value_info(name, kind, shape)
+        for (name, shape), kind in zip(shapes.items(), kinds, strict=True)
+    ]
     node = H.make_node(op, list(shapes), ["y"], domain=domain, **attributes)
-    graph = H.make_graph([node], "net", given, [H.make_tensor_value_info("y", FLOAT, None)])
+    result = onnx.TensorProto.INT32 if types else FLOAT
+    graph = H.make_graph([node], "net", given, [H.make_tensor_value_info("y", result, None)])
     path = tmp_path / "one.onnx"
     domains = [H.make_opsetid("", 17), *([H.make_opsetid(domain, 1)] if domain else [])]
     onnx.save(H.make_model(graph, opset_imports=domains), str(path))
@@ -117,3 +124,25 @@ def test_what_does_not_fit_or_is_of_others_is_left_out(
 ) -> None:
     tally = one(tmp_path, op, shapes, domain)
     assert not tally.problems and reason in tally.left_lines[0]
+
+
+INT8, UINT8 = onnx.TensorProto.INT8, onnx.TensorProto.UINT8
+IMAGES = {"x": [1, 4, 9, 9], "w": [6, 4, 3, 3]}
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "want"),
+    [
+        ("MatMulInteger", {"a": [2, 3, 4], "b": [4, 5]}, "gemm -t i8 -m 6 -n 5 -k 4"),
+        ("ConvInteger", IMAGES, "convint8 -n 1 -c 4 -H 9 -W 9 -k 6 -y 3 -x 3 -F 1"),
+    ],
+)
+def test_products_of_int8_without_zero_points(
+    tmp_path: Path, op: str, shapes: dict[str, Any], want: str
+) -> None:
+    (problem,) = one(tmp_path, op, shapes, types=[INT8, INT8]).problems
+    assert [problem] == parse_problem(want)
+    (left,) = one(tmp_path, op, shapes, types=[UINT8, INT8]).left_lines
+    assert left == f"1 {op}: '{next(iter(shapes))}' is of uint8, and kernels multiply int8"
+    (left,) = one(tmp_path, op, {**shapes, "zero": []}, types=[INT8, INT8, INT8]).left_lines
+    assert left == f"1 {op}: zero points are not supported"
