@@ -24,13 +24,28 @@ from imbrex.problem import Gemm, Problem, parse_problem, problem_text
 TARGETS = ("cpu", "emulate", "gfx908", "gfx90a", "gfx942", "gfx950", "sm_90a", "emulate_sm_90a")
 CHIPS = {"emulate_sm_90a": "sm_90a"}
 SAMPLED = 16
-"""Problems, each on one target in turn; with IMBREX_TESTS=all all of them are made on all targets."""
+"""Problems of the sets, each on one target in turn; with IMBREX_TESTS=all every one on every target."""
 OF_HOSTS = (
     *(f"gemm -m {size} -n {size} -k {size} -g 2" for size in (36, 40, 44, 48)),
     "conv -n 4 -c 256 -H 14 -W 14 -k 256 -y 3 -x 3 -p 1 -q 1 -F 1",
     "gemm -t bf16 -m 1024 -n 1024 -k 1024 -transA 1",
     "gemm -m 4099 -n 9 -k 4104",
 )
+FURTHER = (
+    ("gemm -t f16 -m ? -n 512 -k 512", "sm_90a"),
+    ("gemm -t bf16 -m ? -n 96 -k 64 -transB 1", "cpu"),
+    ("convfp16 -n ? -c 64 -H 14 -W 14 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1 --in_layout NHWC", "sm_90a"),
+    ("conv -n ? -c 64 -H 14 -W 14 -k 64 -y 3 -x 3 -p 1 -q 1 -F 2", "cpu"),
+    ("conv -n 8 -c 32 -H 27 -W 27 -k 64 -y 5 -x 5 -p 2 -q 2 -u 3 -v 3 -F 2", "gfx950"),
+    ("convfp16 -n 8 -c 64 -H 28 -W 28 -k 64 -y 1 -x 1 -u 2 -v 2 -F 2 --in_layout NHWC", "sm_90a"),
+    ("convbfp16 -n 8 -c 256 -H 14 -W 14 -k 256 -y 3 -x 3 -p 1 -q 1 -g 32 -F 4", "sm_90a"),
+    ("convfp16 -n 8 -c 64 -H 28 -W 28 -k 64 -y 3 -x 3 -p 2 -q 2 -l 2 -j 2 -F 2", "gfx942"),
+    ("gemm -t f64 -m 300 -n 200 -k 100 -g 3", "gfx90a"),
+    ("gemm -t mxf6e2m3fn -m 256 -n 256 -k 256 -transB 1", "gfx950"),
+    ("gemm -t f16 -m 33 -n 17 -k 50000", "sm_90a"),
+)
+"""Of what the sets lack: run-time sizes, gradients of several products, dilations, types, long sums."""
+FINISHED = (("gelu(pre_activation(x + bias))", "sm_90a"), ("relu(x * 2 + bias)", "gfx908"))
 PADDED = "convfp16 -n 16 -c {c} -H 28 -W 28 -k 64 -y 3 -x 3 -p 1 -q 1 --in_layout NHWC -F 4"
 """Whose channels a given tuning counted up: 67 to 128, 160 to 192."""
 
@@ -44,13 +59,21 @@ def problems() -> list[Problem]:
     return list({problem_text(entry.problem): entry.problem for entry in chosen()}.values())
 
 
+def further() -> Iterator[tuple[Problem, str]]:
+    yield from ((problem, target) for line, target in FURTHER for problem in parse_problem(line))
+    for epilogue, target in FINISHED:
+        yield Gemm(300, 200, 128, dtype="f16", epilogue=epilogue), target
+
+
 def cases() -> Iterator[tuple[Problem, str]]:
     every = problems()
     if os.environ.get("IMBREX_TESTS") == "all":
+        every += [problem for problem, _ in further()]
         yield from ((problem, target) for problem in every for target in TARGETS)
     else:
         small = sorted(every, key=lambda problem: problem.flops)
         yield from zip(small[:: len(small) // SAMPLED], cycle(TARGETS))
+        yield from further()
 
 
 def named(value: Problem | str) -> str:

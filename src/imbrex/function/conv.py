@@ -241,9 +241,8 @@ def _result(
     if stream is None:
         roles = [role for role, _ in given.values()]
         positions = tuple(roles.index(role) if role in roles else len(values) for role in ROLES)
-        others = (*range(len(roles), len(values)), *range(len(values) + 1, len(values) + len(results)))
-        served = Served(kernel, used, (*positions, *others))
-        remember(options, given_out, threads, served, indexed)
+        positions += (*range(len(roles), len(values)), *range(len(values) + 1, len(values) + len(results)))
+        remember(options, given_out, threads, Served(kernel, used, positions), indexed)
     return indexed
 
 

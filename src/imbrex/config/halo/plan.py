@@ -62,7 +62,7 @@ class WindowPlan(OncePlan[T]):
 
     @property
     def filters_lie_together(self) -> bool:
-        """In memory, where else their channels do."""
+        """Do neighbouring filters lie together in memory, and not their channels?"""
         along_k, along_m = self.context.a.vector
         return along_m > along_k
 
