@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from imbrex.explore.svg import box, drawing, label
 
-__all__ = ["FOLD", "grid_parts", "tile_grid"]
+__all__ = ["FOLD", "Words", "grid_parts", "tile_grid"]
 
 EDGE: Final = 34
 FOLD: Final = 24
@@ -17,23 +17,25 @@ TOP, LEFT, SIGN, CHARACTER = 40, 40, 72, 8
 
 def tile_grid(title: str, cells: Sequence[Sequence[int]], colour: Callable[[int], int]) -> str:
     """cells: numbers, rows of tiles.  colour: of a number."""
-    parts, width, height = grid_parts(title, cells, colour)
+    parts, width, height = grid_parts(title, cells, Words(colour))
     return drawing(title, parts, width, height)
 
 
-def grid_parts(
-    title: str,
-    cells: Sequence[Sequence[int]],
-    colour: Callable[[int], int],
-    axes: tuple[str, str] = ("m_tile", "n_tile"),
-    word: str = "workgroup",
-    label_of: Callable[[int], str] = str,
-    signs: Sequence[str] = (),
-) -> tuple[list[str], float, float]:
-    """Parts, width and height.  axes: what rows and columns are; word: what the numbers are.  label_of: the
-    label of a number that is pointed at.  signs: what colours mean.  One long row or column goes on in
-    further lines.
+class Words(NamedTuple):
+    """colour: of a number.  axes: what rows and columns are; word: what the numbers are.  label_of: the label
+    of a number that is pointed at.  signs: what colours mean.
     """
+
+    colour: Callable[[int], int]
+    axes: tuple[str, str] = ("m_tile", "n_tile")
+    word: str = "workgroup"
+    label_of: Callable[[int], str] = str
+    signs: Sequence[str] = ()
+
+
+def grid_parts(title: str, cells: Sequence[Sequence[int]], words: Words) -> tuple[list[str], float, float]:
+    """Parts, width and height.  One long row or column goes on in further lines."""
+    colour, axes, word, label_of, signs = words
     rows, columns = len(cells), len(cells[0])
     is_folded = min(rows, columns) == 1 and max(rows, columns) > FOLD
     lines, wide = (-(-rows * columns // FOLD), FOLD) if is_folded else (rows, columns)

@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from imbrex.bench.peer import one_blas_thread
 from imbrex.build.cache.location import cache_directory
@@ -160,13 +160,14 @@ class Tuner:
             lock = None if host.here is None else lock_of(f"{host.here.device.key} {device or 0}")
             with Timer(lock, self.waiting, host.timer) as timer, self.database() as database:
                 here = host.here or timer.identify(self.plan.target)
+                lane = _Lane(device, here, builders, timer, database)
                 while not self._ends.is_set() and time.monotonic() < until:
                     with left.next() as problem:
                         if problem is None:
                             return
                         share = (until - time.monotonic()) / max(1, -(-(len(left) + 1) // self._lanes))
                         end = ENDLESS if until == ENDLESS else time.monotonic() + share
-                        self._session(problem, device, here, builders, timer, database, end)
+                        self._session(problem, lane, end)
         except Lost as lost:
             self._lost.append(lost)
         except BaseException as error:
@@ -174,16 +175,8 @@ class Tuner:
         finally:
             self._over += 1
 
-    def _session(
-        self,
-        problem: Problem,
-        device: int | None,
-        here: Here,
-        builders: Builders,
-        timer: Timer,
-        database: Database,
-        until: float,
-    ) -> None:
+    def _session(self, problem: Problem, lane: _Lane, until: float) -> None:
+        here, database = lane.here, lane.database
         plan, weight = self.plan, self.plan.problems[problem]
         threads = threads_of(plan.target, plan.threads)
         unit = Unit(problem_text(problem), str(plan.target), here.device, threads)
@@ -194,17 +187,27 @@ class Tuner:
         except Diagnostic as reason:
             self._ended(Refused(problem, reason), weight)
             return
-        work = Work(unit.problem, plan.target, plan.threads, device)
+        work = Work(unit.problem, plan.target, plan.threads, lane.device)
         seeds = _seeds(database, unit, plan.target, found)
         session = Session(
-            unit, work, found, seeds, Limits(plan.wanted, until, self._ends), builders, timer, database,
-            uuid.uuid4().hex[:12], lambda step: self.report(unit, weight, step), here.is_cold,
+            unit, work, found, seeds, Limits(plan.wanted, until, self._ends), lane.builders, lane.timer,
+            database, uuid.uuid4().hex[:12], lambda step: self.report(unit, weight, step), here.is_cold,
         )  # fmt: skip
         self._ended(session.run(), weight)
 
     def _ended(self, outcome: Tuned | Refused, weight: int) -> None:
         self._found.append(outcome)
         self.finished(outcome, weight)
+
+
+class _Lane(NamedTuple):
+    """A device, and who builds for it, times on it and keeps what it says."""
+
+    device: int | None
+    here: Here
+    builders: Builders
+    timer: Timer
+    database: Database
 
 
 class Left:

@@ -16,7 +16,7 @@ from imbrex.explore.panel import Frames, Panel, Row, Table, absent
 from imbrex.explore.panels.maps import NO_PRODUCT
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import drawing, label
-from imbrex.explore.tile_grid import FOLD, grid_parts
+from imbrex.explore.tile_grid import FOLD, Words, grid_parts
 from imbrex.explore.tiling import Tiling
 from imbrex.view.work.workgroup import RasterOrder
 
@@ -52,7 +52,9 @@ def order(subject: Subject) -> Panel:
     kind, count = ("die", cut.xcds) if cut.xcds > 1 else ("round", 1 + cut.turn(prod(whole) - 1))
     signs = [f"{kind} {i}" for i in range(min(count, 8))] if count > 1 else []
     offers = tile_order.offers(tuned.tuning, product.context, product.machine)[:10]
-    drawn, width, height = grid_parts(title, positions.tolist(), colour, (down, across), word, tooltip, signs)
+    drawn, width, height = grid_parts(
+        title, positions.tolist(), Words(colour, (down, across), word, tooltip, signs)
+    )
     said = [_said(cut, called)]
     if cut.cluster != (1, 1):
         said.append(f"A unit is a cluster of {cut.cluster[0]} x {cut.cluster[1]} tiles.")

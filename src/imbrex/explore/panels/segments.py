@@ -98,7 +98,7 @@ def segments(subject: Subject) -> Panel:
         own = list(plan.segments(workgroup))
         for segment in own[:MOST_SEGMENTS]:
             tokens = f"{'workgroup' if cut.is_one_each else 'unit'}:{segment.output}"
-            parts += _segment(plan, segment, tokens, at, y, scale, frames)
+            parts += _segment(_Drawing(plan, scale, frames), segment, tokens, at, y)
             found.append(Row(_row(plan, segment), tokens))
             at += segment.end - segment.first
         if rest := own[MOST_SEGMENTS:]:
@@ -128,11 +128,18 @@ def _chosen(plan: Timed) -> list[int]:
     return list(range(count)) if count <= MOST else [*range(MOST - 2), count - 2, count - 1]
 
 
-def _segment(
-    plan: Timed, segment: Segment, tokens: str, at: int, y: float, scale: float, frames: int
-) -> list[str]:
+@dataclass(frozen=True)
+class _Drawing:
+    """plan: of all lines.  scale: of a step.  frames: of the animation."""
+
+    plan: Timed
+    scale: float
+    frames: int
+
+
+def _segment(of: _Drawing, segment: Segment, tokens: str, at: int, y: float) -> list[str]:
     """A segment, with a flag where it sends, and who is waited for where others have parts of the tile."""
-    longest = max(1, plan.longest)
+    plan, scale, frames, longest = of.plan, of.scale, of.frames, max(1, of.plan.longest)
     count = segment.end - segment.first
     first, last = at * frames // longest, max(at, at + count - 1) * frames // longest
     x, wide = LEFT + at * scale, count * scale

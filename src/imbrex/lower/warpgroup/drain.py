@@ -18,7 +18,7 @@ from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.buffer import Ref
 from imbrex.lower.reader import Reader, number
 from imbrex.lower.warpgroup.pipeline import Drain, Finish, Kept, piece_columns
-from imbrex.lower.warpgroup.stage import grown_over, operand
+from imbrex.lower.warpgroup.stage import DIMS, grown_over, operand
 from imbrex.problem.epilogue import parted
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import Swizzle
@@ -26,7 +26,6 @@ from imbrex.view.tensor import Box, Refused, store_access
 
 __all__ = ["drain"]
 
-NAMES: Final = ("gemmG", "gemmM", "gemmN")
 PIECE_BYTES: Final = 128
 """A row of what a TMA store takes at a time; so are 64 rows of it, of each column."""
 SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
@@ -37,7 +36,7 @@ STORED_BYTES: Final = (2, 4)
 def drain(op: WarpgroupGemmOp, reader: Reader) -> Drain:
     """Where C of an operation goes, and what becomes of its sums."""
     grid = op.grid_
-    buffer, map = operand(op.c, NAMES, reader)
+    buffer, map = operand(op, "c", reader)
     dtype = buffer.dtype
     rows, columns = grid.m_blocks * grid.m_per_block, grid.n_blocks * grid.n_per_block * op.phase_count
     grown = grown_over(map, {"gemmM": rows, "gemmN": columns})
@@ -72,7 +71,7 @@ def _other_results(value: SSAValue) -> list[tuple[SSAValue, Map]]:
     """Arrays that the epilogue of C stores, and the maps to them."""
     found = finish_of(value)
     stored = () if found is None else found.stored
-    return [(base, named_under(map, NAMES)) for base, map in stored if map is not None]
+    return [(base, named_under(map, DIMS["c"])) for base, map in stored if map is not None]
 
 
 def _finish(value: SSAValue, sizes: dict[str, int], indices: dict[str, Lin], reader: Reader) -> Finish | None:
@@ -88,7 +87,7 @@ def _finish(value: SSAValue, sizes: dict[str, int], indices: dict[str, Lin], rea
     arrays: list[tuple[str, Ref]] = []
     for name, (base, map) in zip(found.epilogue.arrays, found.arrays, strict=True):
         assert map is not None, "C is a view, and so is all that is seen beside it"
-        arrays.append((name, placed(base, named_under(map, NAMES))))
+        arrays.append((name, placed(base, named_under(map, DIMS["c"]))))
     kept, expression = parted(found.epilogue.expression)
     if kept is None:
         return Finish(expression, tuple(arrays))

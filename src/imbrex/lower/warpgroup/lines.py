@@ -10,10 +10,10 @@ from imbrex.config.halo.lines import LinesTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin, var
 from imbrex.index.rule import Guard
-from imbrex.ir.chain import named_map
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.reader import Reader, element_type
 from imbrex.lower.warpgroup.pipeline import Stage
+from imbrex.lower.warpgroup.stage import operand, operand_map, served
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.line_filter import LineFilter, Part
 from imbrex.view.tensor import Box, Lines, Piece, Product, Refused, access, line_access
@@ -35,15 +35,14 @@ class ByLines(NamedTuple):
 
 def by_lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> ByLines:
     """A product whose stages are lines of pixels; a Diagnostic where A's windows cannot be read so."""
-    map = named_map(op.a, ("gemmG", "gemmK", "gemmM"))
-    stored = named_map(op.c, ("gemmG", "gemmM", "gemmN"))
-    found = line_access(Product(map, stored, tuning.m_per_block), tuning.line, element_type(op.a))
-    if isinstance(found, Refused):
-        raise Diagnostic(f"A's windows do not come into shared memory line by line: {found.reason}")
+    buffer, map = operand(op, "a", reader)
+    windows = Product(map, operand_map(op, "c"), tuning.m_per_block)
+    otherwise = "A's windows do not come into shared memory line by line"
+    found = served(line_access(windows, tuning.line, buffer.dtype), otherwise)
     if found.slots != tuning.window_rows:
         raise Diagnostic(f"A's windows have {found.slots} rows, not {tuning.window_rows}")
     filters = _filter(op, tuning, found)
-    a = Stage(reader.root(op.a)[0], found.tile, found.box)
+    a = Stage(buffer, found.tile, found.box)
     b = Stage(reader.root(op.b)[0], filters.tile, _box(op, found, filters), "kernel")
     grid, workgroups = op.grid_, op.workgroups
     shape = grid.m_blocks, tuning.lines, grid.g * grid.n_blocks
@@ -64,7 +63,7 @@ def _filter(op: WarpgroupGemmOp, tuning: LinesTuning, lines: Lines) -> LineFilte
 
 def _box(op: WarpgroupGemmOp, lines: Lines, filters: LineFilter) -> Box:
     """One box for each tap, block and place: those of a product whose tiles are blocks of one tap."""
-    map, count = named_map(op.b, ("gemmG", "gemmK", "gemmN")), op.grid_.n_blocks
+    map, count = operand_map(op, "b"), op.grid_.n_blocks
     tiles = count * filters.diagonal
     found = access(map, filters.part, element_type(op.b), 1, d_name="gemmN", tiles=tiles)
     if not isinstance(found, Box):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from math import gcd
-from typing import Literal
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from imbrex.chip import VECTOR_BYTES
 from imbrex.config.access import access_of
@@ -19,7 +19,7 @@ from imbrex.ir.chain import named_map
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.buffer import Buffer
-from imbrex.lower.reader import Reader, element_type
+from imbrex.lower.reader import Reader
 from imbrex.lower.warpgroup.pipeline import Lanes, Stage
 from imbrex.view.gemm import product
 from imbrex.view.stage.halo_tile import HaloTile
@@ -27,7 +27,15 @@ from imbrex.view.stage.shared_layout import Residency
 from imbrex.view.stage.shared_tile import SharedTile
 from imbrex.view.tensor import Product, Refused, access, halo_access
 
-__all__ = ["grown_over", "operand", "raster", "stage"]
+__all__ = ["DIMS", "Operand", "grown_over", "operand", "operand_map", "raster", "served", "stage"]
+
+Operand: TypeAlias = Literal["a", "b", "c"]
+DIMS: Final[Mapping[Operand, tuple[str, str, str]]] = {
+    "a": ("gemmG", "gemmK", "gemmM"),
+    "b": ("gemmG", "gemmK", "gemmN"),
+    "c": ("gemmG", "gemmM", "gemmN"),
+}
+T = TypeVar("T")
 
 
 def stage(
@@ -36,13 +44,13 @@ def stage(
     """The tile of one operand.  Where it is shared, each workgroup of a cluster loads its part for all."""
     grid, block, (row_parts, column_parts) = op.grid_, op.block, op.cluster_
     if which == "a":
-        value, own, read_dim = op.a, "gemmM", block.matrix_a_source_vector_read_dim
+        own, read_dim = "gemmM", block.matrix_a_source_vector_read_dim
         size, tiles, parts = grid.m_per_block, grid.m_blocks, column_parts
     else:
-        value, own, read_dim = op.b, "gemmN", block.matrix_b_source_vector_read_dim
+        own, read_dim = "gemmN", block.matrix_b_source_vector_read_dim
         size, tiles, parts = grid.n_per_block, grid.n_blocks, row_parts
-    dtype = element_type(value)
-    buffer, map = operand(value, ("gemmG", "gemmK", own), reader)
+    buffer, map = operand(op, which, reader)
+    dtype = buffer.dtype
     together = stretch(access_of(map, dtype), read_dim, dict(map.upper)[("gemmK", own)[read_dim]])
     tile = shared_tile(grid.k_per_block, size, dtype.bytes, read_dim == 1, together)
     turned = read_dim == 1 and tile.major == "k"
@@ -57,11 +65,9 @@ def stage(
 
 def raster(op: WarpgroupGemmOp, tuning: HaloTuning, reader: Reader) -> tuple[Stage, HaloTile]:
     """A as rasters, each read at all taps of a window."""
-    buffer, map = operand(op.a, ("gemmG", "gemmK", "gemmM"), reader)
-    _, stored = operand(op.c, ("gemmG", "gemmM", "gemmN"), reader)
-    found = halo_access(Product(map, stored, tuning.m_per_block), element_type(op.a))
-    if isinstance(found, Refused):
-        raise Diagnostic(f"A's windows do not come into shared memory once: {found.reason}")
+    buffer, map = operand(op, "a", reader)
+    windows = Product(map, operand_map(op, "c"), tuning.m_per_block)
+    found = served(halo_access(windows, buffer.dtype), "A's windows do not come into shared memory once")
     tile, parts, most = found.tile, 1 if tuning.pingpong else tuning.consumers, tuning.loaded_pixels
     if tile.loaded > most or not tile.is_sum_of_starts(tuning.m_per_block // parts):
         message = f"a tile of {tile.loaded} pixels, {tile.pitch} of an image, does not serve"
@@ -88,9 +94,25 @@ def _lanes(map: Map, own: str, tile: SharedTile, counts: tuple[int, int], dtype:
     return Lanes(offset, point.guards, widths[along], along, reason)
 
 
-def operand(value: SSAValue, names: Sequence[str], reader: Reader) -> tuple[Buffer, Map]:
-    """An operand's buffer, and its map under the names that are asked for."""
-    return reader.root(value)[0], named_map(value, names)
+def served(found: T | Refused, otherwise: str) -> T:
+    """What the copy engine serves; a Diagnostic that begins with `otherwise` where it does not."""
+    if isinstance(found, Refused):
+        raise Diagnostic(f"{otherwise}: {found.reason}")
+    return found
+
+
+def operand(op: WarpgroupGemmOp, which: Operand, reader: Reader) -> tuple[Buffer, Map]:
+    """An operand's buffer, and its map from the dims of the product."""
+    return reader.root(_value(op, which))[0], operand_map(op, which)
+
+
+def operand_map(op: WarpgroupGemmOp, which: Operand) -> Map:
+    """From the dims of the product to an operand's array."""
+    return named_map(_value(op, which), DIMS[which])
+
+
+def _value(op: WarpgroupGemmOp, which: Operand) -> SSAValue:
+    return {"a": op.a, "b": op.b, "c": op.c}[which]
 
 
 def grown_over(map: Map, wanted: dict[str, int]) -> Map:

@@ -10,36 +10,33 @@ from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import var
 from imbrex.index.map import Map
-from imbrex.ir.chain import named_map
-from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.reader import Reader, element_type
 from imbrex.lower.warpgroup.pipeline import Stage
+from imbrex.lower.warpgroup.stage import Operand, operand, operand_map, served
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.plane_stage import COLUMNS, PlaneStage, lines_abreast
 from imbrex.view.stage.tap_tile import PIXELS, TapTile, uneven
-from imbrex.view.tensor import Box, Planes, Product, Refused, halo_access, plane_access
+from imbrex.view.tensor import Box, Planes, Product, halo_access, plane_access
 
 __all__ = ["plane_filters", "plane_pixels", "plane_stage", "taps"]
 
 
 def taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> tuple[Stage, TapTile]:
     """B as rasters of pixels.  A has zeros for those that are not to be multiplied."""
-    map = named_map(op.b, ("gemmG", "gemmK", "gemmN"))
-    kept = named_map(op.a, ("gemmG", "gemmK", "gemmM"))
-    product = Product(map, kept, tuning.k_per_block, "gemmN", "gemmK", PIXELS)
-    found = halo_access(product, element_type(op.b))
-    if isinstance(found, Refused):
-        raise Diagnostic(f"B's windows do not come into shared memory once: {found.reason}")
+    buffer, map = operand(op, "b", reader)
+    windows = Product(map, operand_map(op, "a"), tuning.k_per_block, "gemmN", "gemmK", PIXELS)
+    otherwise = "B's windows do not come into shared memory once"
+    found = served(halo_access(windows, buffer.dtype), otherwise)
     columns = found.tile.row * found.tile.taps[-1][0] if tuning.by_warps else tuning.own_columns
     if reason := uneven(found.tile, columns) or _unfit(tuning, found.tile):
-        raise Diagnostic(f"B's windows do not come into shared memory once: {reason}")
+        raise Diagnostic(f"{otherwise}: {reason}")
     if found.tile.loaded > tuning.loaded_pixels:
         most = tuning.loaded_pixels
         raise Diagnostic(f"a raster of {found.tile.loaded} pixels does not fit in stages of {most}")
     box = _stepping(found.box, op.grid_.k_steps)
     tile = TapTile(found.tile, columns)
-    return Stage(reader.root(op.b)[0], tile, box), tile
+    return Stage(buffer, tile, box), tile
 
 
 def _unfit(tuning: HaloWeightTuning, windows: HaloTile) -> str | None:
@@ -61,7 +58,7 @@ def _stepping(box: Box, steps: int) -> Box:
 
 def plane_stage(op: WarpgroupGemmOp, tuning: HaloWeightTuning) -> PlaneStage:
     """The stage of an operation whose A runs along pixels."""
-    map = named_map(op.b, ("gemmG", "gemmK", "gemmN"))
+    map = operand_map(op, "b")
     size, (height, width), t = element_type(op.a).bytes, map.lower[-2:], tuning
     image = _lines_before(map), height.size, width.size
     if t.by_warps and lines_abreast(height.size, width.size, size):
@@ -81,22 +78,19 @@ def _lines_before(map: Map) -> int:
 
 def plane_pixels(op: WarpgroupGemmOp, stage: PlaneStage, reader: Reader) -> Stage:
     """A's lines: of the output."""
-    map = named_map(op.a, ("gemmG", "gemmK", "gemmM"))
-    planes = Planes(map, "gemmM", stage.output, stage.rows, tiles=op.grid_.m_blocks)
-    return _planes("A", op.a, planes, reader)
+    map = operand_map(op, "a")
+    return _planes(op, "a", Planes(map, "gemmM", stage.output, stage.rows, tiles=op.grid_.m_blocks), reader)
 
 
 def plane_filters(op: WarpgroupGemmOp, stage: PlaneStage, reader: Reader) -> Stage:
     """B's lines: of the input."""
-    map = named_map(op.b, ("gemmG", "gemmK", "gemmN"))
-    planes = Planes(map, "gemmN", stage.input, stage.rows, (stage.window, COLUMNS))
+    planes = Planes(operand_map(op, "b"), "gemmN", stage.input, stage.rows, (stage.window, COLUMNS))
     if stage.streams:
         planes = replace(planes, first=stage.before, streams=stage.streams, strips=stage.strips)
-    return _planes("B", op.b, planes, reader)
+    return _planes(op, "b", planes, reader)
 
 
-def _planes(name: str, value: SSAValue, planes: Planes, reader: Reader) -> Stage:
-    found = plane_access(planes, element_type(value))
-    if isinstance(found, Refused):
-        raise Diagnostic(f"{name}'s planes do not come into shared memory once: {found.reason}")
-    return Stage(reader.root(value)[0], planes.tile.stored, found)
+def _planes(op: WarpgroupGemmOp, which: Operand, planes: Planes, reader: Reader) -> Stage:
+    buffer, _ = operand(op, which, reader)
+    otherwise = f"{which.upper()}'s planes do not come into shared memory once"
+    return Stage(buffer, planes.tile.stored, served(plane_access(planes, buffer.dtype), otherwise))
