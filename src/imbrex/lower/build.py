@@ -227,7 +227,7 @@ class Builder:
                 self._group(op)
             case TileOp():
                 rows = None if op.rows is None else self.reader.indices[op.rows]
-                ((index,), _) = op.map_(rows).at(self.reader.index([op.place]))
+                ((index,), _) = op.map_(rows).at(self.reader.index([op.position]))
                 self._named(op.result, "tile", index, op.count)
             case WithinOp():
                 (number,) = self.reader.index([op.number])
@@ -237,7 +237,7 @@ class Builder:
     def _segment(self, op: SegmentOp) -> None:
         """What the plan says of a workgroup."""
         walk, quantity = op.walk_, op.quantity_
-        workgroup, position = self.reader.index([op.workgroup, op.place])
+        workgroup, position = self.reader.index([op.workgroup, op.position])
         index = walk.index(quantity, workgroup, position)
         self._named(op.result, quantity, index, walk.size(quantity))
         self.inner = len(self.scopes)
@@ -317,7 +317,7 @@ class Builder:
         return next((s.index for s in self.scopes[self.inner or 0 :] if s.loop), None)
 
     def _is_exchange(self, op: ThreadwiseCopyOp) -> bool:
-        """A tile of C and its place in the workspace, both plain buffers."""
+        """A tile of C and its slot in the workspace, both plain buffers."""
         ends = [self.reader.root(v) for v in (op.source, op.dest)]
         spaces = {buffer.space for buffer, _, _ in ends}
         return spaces == {"private", "global"} and all(map is None for _, _, map in ends)

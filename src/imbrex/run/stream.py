@@ -19,8 +19,8 @@ def stream_handle(stream: Any, arrays: Sequence[Any]) -> Any:
         torch: Any = sys.modules.get("torch")
         if torch is None:
             return 0
-        places = [a.device for a in arrays if isinstance(a, torch.Tensor)]
-        return torch.cuda.current_stream(places[0]).cuda_stream if places else 0
+        devices = [a.device for a in arrays if isinstance(a, torch.Tensor)]
+        return torch.cuda.current_stream(devices[0]).cuda_stream if devices else 0
     if hasattr(stream, "__cuda_stream__"):
         return stream.__cuda_stream__()[1]
     for attribute in ("cuda_stream", "ptr"):

@@ -32,13 +32,13 @@ from imbrex.view.work.workgroup import ALONG, Along, begun, numbered
 class SegmentOp(MiopenOp):
     """A number that the plan gives a workgroup; `view.work.segment` has the quantities and the plans.
 
-    workgroup: hardware's number for the quantity `slot`, and what this gave for the others.  place: the
+    workgroup: hardware's number for the quantity `slot`, and what this gave for the others.  position: the
     number of the segment for the quantity `output`, and what this gave for those that depend on it.
     """
 
     name = "miopen.segment"
     workgroup = operand_def(IndexType)
-    place = operand_def(IndexType)
+    position = operand_def(IndexType)
     quantity = prop_def(Keyword)
     schedule = prop_def(Keyword)
     workgroups = prop_def(Int)
@@ -118,13 +118,13 @@ class GroupOp(MiopenOp):
 
 @irdl_op_definition
 class TileOp(MiopenOp):
-    """The number of the output tile at a place in the order of tiles, see `view.work.workgroup`.
+    """The number of the output tile at a position in the order of tiles, see `view.work.workgroup`.
 
-    rows: in the place of `group`, what `miopen.group` gave.
+    rows: instead of `group`, what `miopen.group` gave.
     """
 
     name = "miopen.tile"
-    place = operand_def(IndexType)
+    position = operand_def(IndexType)
     rows = opt_operand_def(IndexType)
     batches = prop_def(Int)
     m_tiles = prop_def(Int)

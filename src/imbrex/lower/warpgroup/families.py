@@ -253,7 +253,7 @@ def _by_engine(found: Stage, rule: str) -> Stage:
 
 
 def _slot(value: SSAValue | None, op: WarpgroupGemmOp, reader: Reader) -> Ref:
-    """The place of a slot: of its first sum, or of its flag."""
+    """Where a slot begins: its first sum, or its flag."""
     assert value is not None, "workgroups that share tiles have a workspace"
     count, *rest = sizes(value)
     assert count == op.workgroups, value

@@ -62,7 +62,7 @@ def _filter(op: WarpgroupGemmOp, tuning: LinesTuning, lines: Lines) -> LineFilte
 
 
 def _box(op: WarpgroupGemmOp, lines: Lines, filters: LineFilter) -> Box:
-    """One box for each tap, block and place: those of a product whose tiles are blocks of one tap."""
+    """One box for each tap, block and position: those of a product whose tiles are blocks of one tap."""
     map, count = operand_map(op, "b"), op.grid_.n_blocks
     tiles = count * filters.diagonal
     found = access(map, filters.part, element_type(op.b), 1, d_name="gemmN", tiles=tiles)
@@ -75,7 +75,7 @@ def _box(op: WarpgroupGemmOp, lines: Lines, filters: LineFilter) -> Box:
 
 
 def _pieces(box: Box, part: Part, tap: int, filters: LineFilter, count: int) -> Iterator[Piece]:
-    """Boxes of one tap and block, at its place."""
+    """Boxes of one tap and block, at its offset."""
     at = {
         "step": lin(tap * filters.diagonal + part.block),
         "tile": var("tile", count) * filters.diagonal + part.block,

@@ -93,7 +93,7 @@ class Tiles:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The places of the workgroup `workgroup` in memory: for the rows * columns sums of a tile that another
+    """The slot of the workgroup `workgroup` in memory: for the rows * columns sums of a tile that another
     one owns, and for its flag.
     """
 

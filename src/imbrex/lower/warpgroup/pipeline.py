@@ -12,7 +12,7 @@ down to `assert_never`.
 
 Everything in a part is derived from the operands' maps.  Indices are over `batch`, `tile` (number of the
 operand's tile along its rows or columns), `step` (of the loop over K), and for ordinary loads `k` and `d`,
-the place inside of the tile; of C over `batch`, `row` and `column` of the whole matrix.
+the position inside of the tile; of C over `batch`, `row` and `column` of the whole matrix.
 """
 
 from __future__ import annotations

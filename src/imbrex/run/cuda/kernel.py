@@ -146,7 +146,7 @@ class CudaKernel(GpuKernel):
                 yield call
             return
         check_arrays(self.symbol, self.parameters, arrays)
-        cuda, device = self._place(arrays)
+        cuda, device = self._device_of(arrays)
         on_gpu = [a.source for a in arrays if isinstance(a, DeviceArray)]
         handle = int(stream_handle(stream, on_gpu))
         memory = CudaMemory(cuda, handle)
@@ -161,7 +161,7 @@ class CudaKernel(GpuKernel):
 
             yield call
 
-    def _place(self, arrays: Sequence[AnyArray]) -> tuple[Any, int]:
+    def _device_of(self, arrays: Sequence[AnyArray]) -> tuple[Any, int]:
         """The driver, and the one GPU of all arrays; where they lie on none, that of this thread."""
         cuda = require_gpu(self.chip)
         found: dict[str, int] = {}
@@ -170,8 +170,8 @@ class CudaKernel(GpuKernel):
                 known = array.device
                 found[p.name] = device_of(cuda, array.address, p.name) if known is None else known
         if len(set(found.values())) > 1:
-            places = ", ".join(f"'{name}' on GPU {device}" for name, device in found.items())
-            raise ValueError(f"the arrays lie on several GPUs, and a call runs on one: {places}")
+            found_on = ", ".join(f"'{name}' on GPU {device}" for name, device in found.items())
+            raise ValueError(f"the arrays lie on several GPUs, and a call runs on one: {found_on}")
         device = next(iter(found.values()), None)
         device = current_device(cuda) if device is None else device
         return require_gpu(self.chip, device), device
@@ -184,7 +184,7 @@ class CudaKernel(GpuKernel):
         key = (self.count, stream, capture, addresses)
         if is_kept and (call := known.bound.get(key)) is not None:
             return call
-        place = (device, stream, capture)
+        owner = (device, stream, capture)
         of_size = (device, self.count)
         if of_size not in known.ready:
             with unrecorded(cuda):
@@ -193,26 +193,26 @@ class CudaKernel(GpuKernel):
                     expect_resident(cuda, step, loaded[step.kernel], device)
             made = Ready(cuda, self.steps_now, loaded, (*self.parameters, *self.workspace))
             _keep(known.ready, of_size, made)
-        if self.workspace and place not in known.workspaces:
+        if self.workspace and owner not in known.workspaces:
             with unrecorded(cuda):
-                self._take_workspace(cuda, place)
-        call = known.ready[of_size].call((*addresses, *known.workspaces.get(place, ())), stream)
+                self._take_workspace(cuda, owner)
+        call = known.ready[of_size].call((*addresses, *known.workspaces.get(owner, ())), stream)
         if is_kept:
             _keep(known.bound, key, call)
         return call
 
-    def _take_workspace(self, cuda: Any, place: tuple[int, int, int]) -> None:
+    def _take_workspace(self, cuda: Any, owner: tuple[int, int, int]) -> None:
         """A workspace for a stream on a GPU, or for a capture, which gets that of a graph that is gone."""
-        known, (device, stream, capture) = self._known, place
+        known, (device, stream, capture) = self._known, owner
         end = GraphEnd(cuda, stream) if capture else None
         gone = next((at for at in list(known.ends) if at[0] == device and known.ends[at].is_met()), None)
         if gone is None:
-            known.workspaces[place] = workspace(cuda, self.workspace)
+            known.workspaces[owner] = workspace(cuda, self.workspace)
         else:
             del known.ends[gone]
-            known.workspaces[place] = known.workspaces.pop(gone)
+            known.workspaces[owner] = known.workspaces.pop(gone)
         if end is not None:
-            known.ends[place] = end
+            known.ends[owner] = end
 
     @property
     def _wanted(self) -> tuple[tuple[str, int, int], ...]:

@@ -83,7 +83,7 @@ class HipKernel(GpuKernel):
                 items = step.grid_size * step.block_size
                 if items >= _MOST_WORK_ITEMS:
                     raise Diagnostic(f"'{step.kernel}' has {items} work items; HIP launches less than 2^32")
-                pointers = tuple(ctypes.c_void_p(addresses[place]) for place in step.arguments)
+                pointers = tuple(ctypes.c_void_p(addresses[position]) for position in step.arguments)
                 grid, block = (step.grid_size, 1, 1), (step.block_size, 1, 1)
                 launched = hip.hipModuleLaunchKernel(
                     loaded[step.kernel], *grid, *block, 0, stream, None, pointers

@@ -1,7 +1,7 @@
 """PhaseBox: where the phases of a strided gradient lie among the columns of a product that computes several.
 
-    place   (column, phase) -> stored column      column = (block, near)   phase = (row, residue)
-                                                  stored = (block, row, near, residue)
+    stored_columns   (column, phase) -> stored column    column = (block, near)   phase = (row, residue)
+                                                         stored = (block, row, near, residue)
 
 A column of the product is a pixel of every phase.  The residues of columns take turns, so that `run`
 neighbours are neighbours along a row of the image, and rows of several residues follow one another after so

@@ -159,6 +159,6 @@ class Together:
 
     def _turned(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
         """The residue as quotient and rest of what lies before it, padding too."""
-        below = passing(lower, (Merge(), "place", "ahead rest"))
-        turn: Entry = (Embed((1,), self.axis.before), "turn", "place")
+        below = passing(lower, (Merge(), "ahead_rest", "ahead rest"))
+        turn: Entry = (Embed((1,), self.axis.before), "turn", "ahead_rest")
         return replacing(below.upper, turn, turn=self.turns), below

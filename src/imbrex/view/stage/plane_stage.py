@@ -53,7 +53,7 @@ def lines_abreast(height: int, width: int, element_bytes: int) -> int | None:
 
 @dataclass(frozen=True)
 class LineTile:
-    """Lines of planes in shared memory, in groups of `abreast`.  lines: of an image; skipped: places for
+    """Lines of planes in shared memory, in groups of `abreast`.  lines: of an image; skipped: positions for
     lines before the first one.  map: (k, d) -> the element, k counting through lines of `line` pixels.
     """
 
@@ -90,10 +90,10 @@ class LineTile:
 
     @cached_property
     def map(self) -> Map:
-        parts = {"image": self.images, "group": self.groups, "place": self.rows * self.stored.row}
-        cut = passing(self.stored.map.upper, (Unmerge(), "image group place", "k"), **parts)
+        parts = {"image": self.images, "group": self.groups, "element": self.rows * self.stored.row}
+        cut = passing(self.stored.map.upper, (Unmerge(), "image group element", "k"), **parts)
         sizes = {"beside": self.abreast, "pixel": self.line}
-        beside = passing(cut.upper, (Embed((self.width, 1)), "beside pixel", "place"), **sizes)
+        beside = passing(cut.upper, (Embed((self.width, 1)), "beside pixel", "element"), **sizes)
         joined = passing(beside.upper, (Merge(), "all", "group beside"))
         kept = passing(joined.upper, (Slice(self.skipped, self.skipped + self.lines), "line", "all"))
         merged = replacing(kept.upper, (Merge(), "k", "image line pixel"), order=["k", "d"])
