@@ -15,7 +15,7 @@ from typing import ClassVar, Protocol, TypeVar
 from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import GemmContext
-from imbrex.config.warpgroup.consumers import OfConsumers, OncePlan, Tiled
+from imbrex.config.warpgroup.consumers import OfBoxes, OfConsumers, OncePlan, Tiled
 from imbrex.config.warpgroup.plan import PIECE_BYTES, shared_tile
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
@@ -82,18 +82,12 @@ class WindowPlan(OncePlan[T]):
 
 
 @dataclass(frozen=True)
-class HaloTuning(OfWindows):
-    """images, rows, width: pixels of a tile.  loaded: lines of an image that a stage has room for.
-
-    taps, channels: of a window.  n_per_block: filters that are computed at a time.  diagonal: blocks of
+class HaloTuning(OfBoxes, OfWindows):
+    """taps, channels: of a window.  n_per_block: filters that are computed at a time.  diagonal: blocks of
     channels and filters that alone are multiplied, the others being zeros between groups; 1 for all.
     """
 
     kind: ClassVar[str] = "halo"
-    images: int
-    rows: int
-    loaded: int
-    width: int
     taps: int
     channels: int
     n_per_block: int
@@ -105,12 +99,7 @@ class HaloTuning(OfWindows):
     @property
     def m_per_block(self) -> int:
         """Pixels of a tile."""
-        return self.images * self.rows * self.width
-
-    @property
-    def loaded_pixels(self) -> int:
-        """Pixels that a stage has room for."""
-        return self.images * self.loaded * self.width
+        return self.pixels
 
     @property
     def k_per_block(self) -> int:

@@ -14,7 +14,7 @@ from typing import ClassVar, Final
 from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import GemmContext
-from imbrex.config.warpgroup.consumers import OfConsumers, OncePlan
+from imbrex.config.warpgroup.consumers import OfBoxes, OncePlan
 from imbrex.config.warpgroup.plan import PIECE_BYTES
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
@@ -28,10 +28,8 @@ SUM_BYTES: Final = 4
 
 
 @dataclass(frozen=True)
-class HaloWeightTuning(OfConsumers):
-    """images, rows, width: pixels of a step.  loaded: lines of an image that a stage has of the input.
-
-    loaded is as many as rows where warps keep those before them, see `streams`.
+class HaloWeightTuning(OfBoxes):
+    """loaded: of the input, as many as rows where warps keep those before them, see `streams`.
 
     taps, channels: of a tile's columns.  diagonal: blocks of filters and channels that alone are multiplied,
     by warps, each a block at all taps; 1 where all are, by warpgroups.  shares: that the pixels of all images
@@ -39,10 +37,6 @@ class HaloWeightTuning(OfConsumers):
     """
 
     kind: ClassVar[str] = "halo_weight"
-    images: int
-    rows: int
-    loaded: int
-    width: int
     taps: int
     channels: int
     diagonal: int
@@ -62,12 +56,7 @@ class HaloWeightTuning(OfConsumers):
     @property
     def k_per_block(self) -> int:
         """Pixels."""
-        return self.images * self.rows * self.width
-
-    @property
-    def loaded_pixels(self) -> int:
-        """Pixels of the input that a stage's box brings."""
-        return self.images * self.loaded * self.width
+        return self.pixels
 
     @property
     def own_columns(self) -> int:

@@ -11,7 +11,7 @@ from imbrex.config.context import GemmContext
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
 
-__all__ = ["OfConsumers", "OncePlan", "Tiled"]
+__all__ = ["OfBoxes", "OfConsumers", "OncePlan", "Tiled"]
 
 
 class Tiled(Protocol):
@@ -52,6 +52,28 @@ class OfConsumers:
         """The tile of a workgroup, (m, n, k), in the GEMM's own m and n."""
         rows, columns, k = self.m_per_block, self.n_per_block, self.k_per_block
         return (columns, rows, k) if self.swapped else (rows, columns, k)
+
+
+@dataclass(frozen=True)
+class OfBoxes(OfConsumers):
+    """images, rows, width: pixels that are computed, or summed over, at a time.  loaded: lines of an image
+    that a stage has room for.
+    """
+
+    images: int
+    rows: int
+    loaded: int
+    width: int
+
+    @property
+    def pixels(self) -> int:
+        """Pixels that are computed, or summed over, at a time."""
+        return self.images * self.rows * self.width
+
+    @property
+    def loaded_pixels(self) -> int:
+        """Pixels that a stage has room for."""
+        return self.images * self.loaded * self.width
 
 
 T = TypeVar("T", bound=Tiled)

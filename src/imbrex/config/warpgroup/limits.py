@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.config.rules import Reasons, listed
-from imbrex.config.warpgroup.consumers import Tiled
+from imbrex.config.warpgroup.consumers import OfBoxes, Tiled
 from imbrex.config.warpgroup.instruction import columns_of, multiplied_types
 from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES
 from imbrex.dtype import DType
@@ -70,19 +70,6 @@ class InTurn(Sized, Protocol):
     def tuning(self) -> TakesTurns: ...
 
 
-class Boxed(Protocol):
-    """A tuning whose stages are boxes of lines of images."""
-
-    @property
-    def rows(self) -> int: ...
-    @property
-    def loaded(self) -> int: ...
-    @property
-    def width(self) -> int: ...
-    @property
-    def images(self) -> int: ...
-
-
 def warpgroups(plan: object, machine: GpuMachine) -> Reasons:
     """The machine has wgmma, tensor maps and clusters."""
     if not machine.has_warpgroups:
@@ -133,7 +120,7 @@ def lds_bytes(plan: Sized, machine: GpuMachine) -> Reasons:
         yield f"lds_bytes {plan.layout.bytes} > {machine.lds_bytes} on {machine.name}{fewer}"
 
 
-def boxes(tuning: Boxed) -> Reasons:
+def boxes(tuning: OfBoxes) -> Reasons:
     """A box of a stage has no more lines and columns than a tensor map has."""
     if not tuning.rows <= tuning.loaded <= MOST_BOX or max(tuning.width, tuning.images) > MOST_BOX:
         most = f"{tuning.rows} to {MOST_BOX} lines of {MOST_BOX}"
