@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.numeral import shown
 
 __all__ = [
     "BF16",
@@ -304,10 +305,11 @@ def dtype(name: str | DType | npt.DTypeLike) -> DType:
     """The DType of that name (`f32`, `float32`, `fp32`) or of that NumPy element type; else a Diagnostic."""
     if isinstance(name, DType):
         return name
+    is_type = isinstance(name, str | np.dtype | type)  # what only has one, as an array, is none
     try:
-        word = name.lower() if isinstance(name, str) else np.dtype(name).name
+        word = name.lower() if isinstance(name, str) else np.dtype(name).name if is_type else shown(name)
     except (TypeError, ValueError):
-        word = repr(name)
+        word = shown(name)
     found = DTYPES.get(_ALIASES.get(word, word))
     if found is None:
         known = ", ".join(DTYPES)

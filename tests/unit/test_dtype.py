@@ -117,3 +117,9 @@ def test_unknown_name_hints_at_the_nearest() -> None:
     with pytest.raises(Diagnostic) as caught:
         dtype("bfloat61")
     assert caught.value.hint == "did you mean 'bfloat16'?"
+
+
+@pytest.mark.parametrize("value", [np.float32(2), np.ones(3), None, [("a", "f4")], 5])
+def test_what_has_a_type_is_none(value: Any) -> None:
+    with pytest.raises(Diagnostic, match="unknown element type"):
+        dtype(value)

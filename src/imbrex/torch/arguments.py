@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, cast
 from imbrex.diagnostic import did_you_mean
 from imbrex.function.batches import Batches, expect_batches
 from imbrex.function.window import integers
-from imbrex.numeral import MOST, must_be
+from imbrex.numeral import MOST, must_be, shown
 
 __all__ = [
     "Pair", "expect_broadcast", "expect_fit", "expect_further", "expect_rank", "expect_tensors", "kernels",
@@ -65,9 +65,11 @@ def expect_broadcast(name: str, tensor: Any, shape: tuple[int, int]) -> None:
 
 
 def number(name: str, value: Any) -> float:
-    """A number as a float; TypeError for what is none."""
+    """A number as a float; TypeError for what is none, ValueError for an integer beyond floats."""
     if not isinstance(value, int | float):
         raise TypeError(f"'{name}' should be a number, got {value!r}")
+    if type(value) is int and abs(value) >= 1 << 1023:
+        raise ValueError(f"'{name}' should be a finite number, got {shown(value)}")
     return float(value)
 
 

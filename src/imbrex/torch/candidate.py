@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Final
 
-from imbrex.diagnostic import Diagnostic
+from imbrex.diagnostic import Diagnostic, printable
 from imbrex.torch.fusion import has_hooks
 from imbrex.torch.layer import LAYERS, Layer
 
@@ -119,7 +119,9 @@ def misfit(tensor: Any, *, is_traced: bool = False) -> str | None:
 def met(
     model: Any, example: Any, wanted: Sequence[Candidate], with_gradients: bool
 ) -> tuple[list[Any], dict[str, tuple[Met, ...]]]:
-    """The tensors that the example gives, and with which tensors it calls each candidate."""
+    """The tensors that the example gives, and with which tensors it calls each candidate; a ValueError where
+    the model cannot be called with it.
+    """
     names = {id(one.module): one.name for one in wanted}
     found: dict[str, dict[Met, int]] = {}
 
@@ -135,6 +137,9 @@ def met(
     handles = [one.module.register_forward_hook(see, with_kwargs=True) for one in wanted]
     try:
         result = tensors_of(model, example, with_gradients)
+    except Exception as error:  # the model's own, of any kind
+        why = f"{type(error).__name__}: {printable(str(error).partition(chr(10))[0])}"
+        raise ValueError(f"the model cannot be called with 'example': {why}") from error
     finally:
         for handle in handles:
             handle.remove()

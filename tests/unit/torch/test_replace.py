@@ -393,3 +393,20 @@ def test_a_norm_is_folded_once_and_again_when_it_changes(monkeypatch: pytest.Mon
             torch.testing.assert_close(model(x), twin(x), rtol=1e-4, atol=1e-5)
             assert folds, change
             folds.clear()
+
+
+@pytest.mark.parametrize(
+    ("example", "why"),
+    [
+        ("text", "TypeError: "),
+        ([torch.ones(2, 3)], "TypeError: "),
+        ({1: torch.ones(2, 3)}, "TypeError: keywords must be strings"),
+        (torch.ones(2, 4), "RuntimeError: mat1 and mat2 shapes cannot be multiplied"),
+        ((), "TypeError: "),
+    ],
+)
+def test_an_example_that_the_model_does_not_take(example: Any, why: str) -> None:
+    model = nn.Sequential(nn.Linear(3, 4))
+    with pytest.raises(ValueError, match=f"the model cannot be called with 'example': {why}"):
+        replaced(model, example)
+    assert type(model[0]) is nn.Linear
