@@ -18,8 +18,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "imbrex"
 
 ORDER = (
-    "version", "diagnostic", "numeral", "argument", "limit", "symbol", "dtype", "chip", "timing", "index",
-    "problem",
+    "version", "diagnostic", "numeral", "argument", "limit", "whole_file", "symbol", "dtype", "chip",
+    "timing", "index", "problem",
     "view", "config", "ir", "lower", "emit", "build", "cdna", "run", "database", "verify", "pipeline",
     "explore", "kernel", "library", "function", "bench", "kit", "tuner", "torch", "jax", "capture", "cli",
     "__main__", "__init__",

@@ -9,9 +9,10 @@ import click
 from imbrex.capture import aten, graph
 from imbrex.capture.tally import Tally
 from imbrex.cli.guard import FAILED
-from imbrex.cli.report_file import file_path, write_text
+from imbrex.cli.report_file import file_path
 from imbrex.diagnostic import Diagnostic
 from imbrex.numeral import MOST, whole
+from imbrex.whole_file import write_text
 
 __all__ = ["command"]
 

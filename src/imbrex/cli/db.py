@@ -12,7 +12,7 @@ import click
 
 from imbrex.cli.guard import FAILED
 from imbrex.cli.options import format_option
-from imbrex.cli.report_file import file_name, write_text
+from imbrex.cli.report_file import file_name
 from imbrex.cli.source import read_problems
 from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text, seconds_text
@@ -24,6 +24,7 @@ from imbrex.database.text import text
 from imbrex.database.view import Difference, Summary, differences, only_winners, rows_in, summaries
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import problem_text
+from imbrex.whole_file import write_text
 
 __all__ = ["command"]
 

@@ -10,13 +10,14 @@ import click
 from imbrex.cli.explore_server import served, study_of
 from imbrex.cli.guard import Misused
 from imbrex.cli.options import Choices, choices
-from imbrex.cli.report_file import file_path, write_text
+from imbrex.cli.report_file import file_path
 from imbrex.cli.text import json_text
 from imbrex.diagnostic import Diagnostic
 from imbrex.explore import PANELS, Study
 from imbrex.explore.page import page
 from imbrex.explore.svg import document
 from imbrex.kernel.constraints import Constraints
+from imbrex.whole_file import write_text
 
 __all__ = ["command"]
 

@@ -16,6 +16,7 @@ from imbrex.index.expr import param
 from imbrex.numeral import MOST, whole
 from imbrex.view.graph import graph_of
 from imbrex.view.work.workgroup import raster_order
+from imbrex.whole_file import write_text
 
 __all__ = ["command"]
 
@@ -116,7 +117,4 @@ def _put(text: str, output: str | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    try:
-        Path(output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Diagnostic(f"cannot write to '{output}': {(error.strerror or str(error)).lower()}") from None
+    write_text(text, Path(output))

@@ -23,6 +23,7 @@ from imbrex.view.mma import (
     on_chip,
     taking,
 )
+from imbrex.whole_file import write_text
 
 __all__ = ["command"]
 
@@ -79,7 +80,7 @@ def command(
     if output is None:
         click.echo(text)
     else:
-        Path(output).write_text(f"{text}\n", encoding="utf-8")
+        write_text(f"{text}\n", Path(output))
 
 
 def _list(chip: str | None, types: str | None, questions: Sequence[str], form: str) -> str:

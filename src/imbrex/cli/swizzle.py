@@ -21,6 +21,7 @@ from imbrex.view.swizzle import (
     TileKernel,
     tile_kernel,
 )
+from imbrex.whole_file import write_text
 
 __all__ = ["command"]
 
@@ -66,7 +67,7 @@ def command(
     if output is None:
         click.echo(text)
     else:
-        Path(output).write_text(f"{text}\n", encoding="utf-8")
+        write_text(f"{text}\n", Path(output))
 
 
 def _listed(form: str) -> str:

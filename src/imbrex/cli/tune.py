@@ -14,7 +14,7 @@ import click
 from imbrex.cli.calibrate import INTERRUPTED, calibrated
 from imbrex.cli.guard import FAILED
 from imbrex.cli.options import Choices, emulate_option, format_option, keep_going_option, target_option
-from imbrex.cli.report_file import file_path, write_text
+from imbrex.cli.report_file import file_path
 from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import problems_of, weighted
 from imbrex.cli.table import print_table
@@ -30,6 +30,7 @@ from imbrex.tuner.campaign import EFFORTS, Effort, Plan, Refused, Tuner
 from imbrex.tuner.cluster import hosts_at
 from imbrex.tuner.outcome import Step, Tuned
 from imbrex.tuner.report import page
+from imbrex.whole_file import write_text
 
 __all__ = ["command"]
 

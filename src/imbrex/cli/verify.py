@@ -10,7 +10,7 @@ import click
 from imbrex.cli.guard import FAILED
 from imbrex.cli.options import Choices, choices, format_option, keep_going_option
 from imbrex.cli.progress import progress
-from imbrex.cli.report_file import file_name, file_path, write_bytes
+from imbrex.cli.report_file import file_name, file_path
 from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import ProblemEntry
 from imbrex.cli.table import print_table
@@ -22,6 +22,7 @@ from imbrex.kit.cases import Case, cases_of
 from imbrex.kit.make import archive, press_of
 from imbrex.kit.report import Found, Report, read
 from imbrex.limit import expect_path
+from imbrex.whole_file import write_bytes
 
 __all__ = ["command"]
 

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from io import BytesIO, StringIO, UnsupportedOperation
+from pathlib import Path
 from typing import IO
 
 from xdsl.context import Context
@@ -33,6 +34,7 @@ from imbrex.ir.passes import PASSES, pass_factory
 from imbrex.ir.printed import print_module
 from imbrex.ir.source import FAULTS, PassFault, SourceMap
 from imbrex.limit import IR_BYTES, read_bounded
+from imbrex.whole_file import write_text
 
 BORROWED = ("canonicalize", "cse", "dce")
 """xDSL's own passes that are useful between ours."""
@@ -86,13 +88,6 @@ class ImbrexOpt(xDSLOptMain):
         """A file's text is held until all of it is there."""
         return sys.stdout if self.args.output_file is None else StringIO()
 
-    def _write(self, text: str) -> None:
-        try:
-            with open(self.args.output_file, "w", encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            raise Diagnostic(f"cannot write '{self.args.output_file}': {error.strerror}") from None
-
     def setup_pipeline(self) -> None:
         with self._pipeline_errors():
             for spec in parse_pipeline(self.args.passes):
@@ -142,7 +137,7 @@ class ImbrexOpt(xDSLOptMain):
         if failed:
             sys.exit(1)
         if held is not None:
-            self._write(held.getvalue())
+            write_text(held.getvalue(), Path(self.args.output_file))
 
     def _between(self, before: ModulePass | None, module: ModuleOp, after: ModulePass | None) -> None:
         if not self.args.disable_verify:

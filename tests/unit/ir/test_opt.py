@@ -82,7 +82,7 @@ def test_bad_passes(gemm: str, passes: str, message: str, capsys: pytest.Capture
 def test_bad_files(gemm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = str(tmp_path / "missing.mlir")
     assert fails(capsys, missing) == f"error: cannot read '{missing}': No such file or directory\n"
-    assert fails(capsys, gemm, "-o", str(tmp_path)) == f"error: cannot write '{tmp_path}': Is a directory\n"
+    assert fails(capsys, gemm, "-o", str(tmp_path)) == f"error: cannot write '{tmp_path}': is a directory\n"
     (tmp_path / "bytes.mlir").write_bytes(b"\xff\xfe")
     assert "is not UTF-8 text" in fails(capsys, str(tmp_path / "bytes.mlir"))
 
@@ -106,7 +106,22 @@ def test_an_output_without_room_is_one_message(gemm: str, capsys: pytest.Capture
     if not Path("/dev/full").is_char_device():
         pytest.skip("no device that is always full")
     said = fails(capsys, gemm, "-o", "/dev/full")
-    assert said == "error: cannot write '/dev/full': No space left on device\n"
+    assert said == "error: cannot write '/dev/full': no space left on device\n"
+
+
+def test_an_output_file_is_all_of_it_or_what_was_there(gemm: str, tmp_path: Path) -> None:
+    out, link = tmp_path / "out.mlir", tmp_path / "link.mlir"
+    out.write_text("what was there")
+    link.symlink_to(out)
+    command = [sys.executable, "-B", "-m", "imbrex.ir.opt", gemm, "-o", str(link)]
+    small = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))"
+    limited = [sys.executable, "-B", "-c", f"{small}; import os, sys; os.execv(sys.argv[1], sys.argv[1:])"]
+    done = subprocess.run([*limited, *command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, f"error: cannot write '{link}': file too large\n")
+    assert out.read_text() == "what was there"
+    assert [path for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    subprocess.run(command, check=True)
+    assert link.is_symlink() and "miopen.gemm" in out.read_text()
 
 
 def test_stdin_and_no_traceback() -> None:
