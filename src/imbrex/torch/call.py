@@ -234,7 +234,7 @@ def addmm(
     expect_tensors("mat1", mat1, "input", input)
     expect_broadcast("input", input, (mat1.shape[0], columns))
     if not input.is_floating_point():
-        factor = whole("beta", beta, -(2**31), 2**31 - 1)
+        factor = whole("beta", beta, -(2**31))
     added = input if factor == 1 else factor * input
     if added.dim() == 1 and added.shape[0] == columns:
         return _multiplied(mat1, mat2, added, None, *words)

@@ -122,6 +122,8 @@ def test_products_are_torchs() -> None:
             ours.addmm(added, a, b, beta=beta, alpha=alpha), torch.addmm(added, a, b, beta=beta, alpha=alpha)
         )
     close(ours.addmm(c, a, b, beta=10**30), torch.addmm(c, a, b, beta=1e30))
+    ones = [torch.ones(4, 4, dtype=t) for t in (torch.int32, torch.int8, torch.int8)]
+    assert ours.addmm(*ones, beta=3).unique().tolist() == [7]
     w, bias = some(6, 8), some(6)
     for rank in range(1, 5):
         x = some(*(2, 3, 4, 8)[-rank:])
@@ -186,6 +188,12 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: ours.addmm(some(6), some(5, 8), some(8, 6), beta=10**400),
         "'beta' should be a finite number, got a number of about 401 digits",
+    ),
+    (
+        lambda: ours.addmm(
+            *(torch.ones(3, 3, dtype=t) for t in (torch.int32, torch.int8, torch.int8)), beta=0.5
+        ),
+        "'beta' should be integers, got (0.5,)",
     ),
     (lambda: ours.addmm(some(6), some(5, 8), some(8, 6), alpha="2"), "'alpha' should be a number, got '2'"),
     (lambda: ours.conv2d(some(*X), some(*W), stride=0), "'stride' should be at least 1, got 0"),
