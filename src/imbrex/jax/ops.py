@@ -7,7 +7,10 @@ first that is met (`imbrex.function.batches`), and for those of `jax.export` tha
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from imbrex.argument import truth, whole
 from imbrex.dtype import F64, I8, dtype
@@ -21,6 +24,8 @@ from imbrex.jax.layouts import CHANNELS_FIRST, Layouts, is_one, layouts_of, pads
 from imbrex.problem.activation import expect_activation, is_f32
 
 __all__ = ["conv2d", "conv_transpose2d", "linear", "matmul"]
+
+jax: Any = import_module("jax")
 
 Pair: TypeAlias = "int | Sequence[int]"
 
@@ -51,7 +56,8 @@ def conv2d(
     moves = _moves(x, w, stride, dilation, groups, dimension_numbers, batches)
     images, filters = sizes(x.shape, moves.layouts.images), sizes(w.shape, moves.layouts.filters)
     if images["c"] != filters["c"] * moves.groups:
-        channels = f"images of {images['c']} channels do not meet filters of {filters['c']} in each group"
+        each = f"{filters['c']} in each of 'groups', {moves.groups}"
+        channels = f"'x' of {images['c']} channels does not meet 'w' of {each}"
         raise ValueError(channels)
     pads = pads_of(
         padding,
@@ -136,7 +142,7 @@ def matmul(
     """
     kind()
     expect_batches(batches)
-    _expect_alike(a, b)
+    _expect_alike("a", a, "b", b)
     turned = Turned(truth("transpose_a", transpose_a), truth("transpose_b", transpose_b), batches)
     if (
         a.ndim < 2
@@ -152,8 +158,7 @@ def matmul(
         ]
         raise ValueError(f"no product of arrays of shapes {a.shape} and {b.shape}{''.join(said)}")
     outer, m, n = a.shape[:-2], a.shape[-1 if turned.a else -2], b.shape[-2 if turned.b else -1]
-    if residual is not None and residual.shape != (*outer, m, n):
-        raise ValueError(f"'residual' should have shape {(*outer, m, n)}, got {residual.shape}")
+    _expect_shape("residual", residual, (*outer, m, n))
     is_rows = b.ndim == 2 and not turned.a
     if is_rows:
         one, other, many = a.reshape(-1, a.shape[-1]), b, (-1, n)
@@ -178,12 +183,11 @@ def linear(
     batches: Batches = "each",
 ) -> Any:
     """activation(x w^T + bias + residual), one kernel.  x: (..., k); w: (n, k), as PyTorch has it."""
-    _expect_alike(x, w)
+    _expect_alike("x", x, "w", w)
     if w.ndim != 2 or x.ndim == 0 or x.shape[-1] != w.shape[1]:
         raise ValueError(f"'x' of shape {x.shape} should end in the columns of a matrix 'w', got {w.shape}")
     shape = (*x.shape[:-1], w.shape[0])
-    if residual is not None and residual.shape != shape:
-        raise ValueError(f"'residual' should have shape {shape}, got {residual.shape}")
+    _expect_shape("residual", residual, shape)
     more = None if residual is None else residual.reshape(-1, w.shape[0])
     rows = x.reshape(-1, x.shape[-1])
     found = matmul(
@@ -198,7 +202,7 @@ def _moves(
     """The numbers of a convolution but its padding, and both arrays checked."""
     kind()
     expect_batches(batches)
-    _expect_alike(x, w, 4)
+    _expect_alike("x", x, "w", w, 4)
     layouts = layouts_of(dimension_numbers)
     both = _two("stride", stride), _two("dilation", dilation)
     return Moves(both[0], ((0, 0), (0, 0)), both[1], whole("groups", groups, 1), layouts, batches)
@@ -215,8 +219,7 @@ def _finish(
     """The function's sums with what is added, and the activation, in its kernel where that is as exact."""
     bias, residual, channels, shape = more
     for name, array, wanted in (("bias", bias, (channels,)), ("residual", residual, shape)):
-        if array is not None and tuple(array.shape) != wanted:
-            raise ValueError(f"'{name}' should have shape {wanted}, got {tuple(array.shape)}")
+        _expect_shape(name, array, wanted)
         if array is not None and array.dtype != one.dtype:
             raise TypeError(f"'{name}' should be of {one.dtype}, as the arrays are, got {array.dtype}")
     name = "" if activation is None else expect_activation(activation)
@@ -241,13 +244,29 @@ def _two(name: str, value: Any, least: int = 1) -> tuple[int, int]:
     return found[0], found[1]
 
 
-def _expect_alike(one: Any, other: Any, rank: int | None = None) -> None:
-    for array in (one, other):
-        if not hasattr(array, "dtype"):
-            raise TypeError(f"an array of JAX's or NumPy's is wanted, got {type(array).__name__}")
+def _expect_alike(first: str, one: Any, second: str, other: Any, rank: int | None = None) -> None:
+    for name, array in ((first, one), (second, other)):
+        _expect_array(name, array)
         if rank is not None and array.ndim != rank:
-            raise ValueError(f"an array of {rank} dimensions is wanted, got the shape {array.shape}")
+            raise ValueError(f"'{name}' should have {rank} dimensions, got the shape {array.shape}")
     if one.dtype != other.dtype:
-        raise TypeError(f"arrays should be of one type, got {one.dtype} and {other.dtype}")
-    if 0 in (*one.shape, *other.shape):
-        raise ValueError("arrays without elements are not supported")
+        raise TypeError(f"'{first}' and '{second}' should be of one type, got {one.dtype} and {other.dtype}")
+    for name, array in ((first, one), (second, other)):
+        if 0 in array.shape:
+            raise ValueError(f"'{name}' has no elements, and arrays without any are not supported")
+
+
+def _expect_shape(name: str, value: Any, wanted: Shape) -> None:
+    """Nothing, or an array of that shape."""
+    if value is None:
+        return
+    _expect_array(name, value)
+    if tuple(value.shape) != tuple(wanted):
+        raise ValueError(f"'{name}' should have shape {wanted}, got {tuple(value.shape)}")
+
+
+def _expect_array(name: str, value: Any) -> None:
+    if not isinstance(value, jax.Array | np.ndarray):
+        raise TypeError(f"'{name}' should be an array of JAX's or NumPy's, got {type(value).__name__}")
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"'{name}' is a masked array, and kernels know no mask; fill it first")
