@@ -2,15 +2,19 @@
 
 Law: every task gets exactly one answer, its result or a `Failed`; after a crash, a hang, or an answer that
 says so, the next task meets a new process.  A GPU's context does not outlive an illegal access, and a kernel
-that waits for ever cannot be stopped from within.  The process never runs the program that asks, whose main
-module need not be guarded by its name.
+that waits for ever cannot be stopped from within.  The process and what it starts, such as a compiler, are a
+group of their own, which ends with the program that asks, however that ends.  The process never runs this
+program, whose main module need not be guarded by its name.
 """
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import subprocess
 import sys
+import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
@@ -46,6 +50,8 @@ class Isolated:
         self._function = function
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Any = None
+        self._lock = threading.Lock()
+        self._is_called = False
 
     def __enter__(self) -> Isolated:
         return self
@@ -58,34 +64,56 @@ class Isolated:
     def __call__(self, argument: object, limit_s: float = 60.0) -> Any:
         """The function's result, or `Failed`."""
         limit = limit_s
-        try:
+        with self._lock:
+            self._is_called = True
             if self._process is None:
-                self._start()
                 limit += STARTING_S
-            self._pipe.send(argument)
-            if not self._pipe.poll(limit):
-                self.end()
-                return Failed("hang", f"no answer in {limit:.0f} s")
-            is_result, is_usable, answer = self._pipe.recv()
-        except (EOFError, BrokenPipeError, ConnectionResetError):
-            code = self._ended()
-            return Failed("crash", f"the process ended with exit code {code}")
-        if not is_usable:
-            self.end()
-        return answer if is_result else Failed("error", answer)
+                self._start()
+        found = self._answer(argument, limit)
+        with self._lock:
+            self._is_called = False
+            if found is None:
+                return Failed("crash", f"the process ended with exit code {self._ended()}")
+            is_result, is_usable, answer = found
+            if not is_usable:
+                self._kill()
+        if is_result:
+            return answer
+        return answer if isinstance(answer, Failed) else Failed("error", answer)
 
     def end(self) -> None:
-        """No process from now on, until the next task."""
-        if self._process is not None:
-            self._process.kill()
-            self._ended()
+        """No process from now on, until the next task; who waits for an answer is told of a crash."""
+        with self._lock:
+            if self._process is None:
+                return
+            if self._is_called:  # who calls takes the process away
+                _kill(self._process)
+            else:
+                self._kill()
+
+    def _answer(self, argument: object, limit_s: float) -> tuple[bool, bool, Any] | None:
+        """Is it a result, may the process go on, and the answer; None where the process has ended."""
+        try:
+            self._pipe.send(argument)
+            if self._pipe.poll(limit_s):
+                return self._pipe.recv()
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            return None
+        return False, False, Failed("hang", f"no answer in {limit_s:.0f} s")
+
+    def _kill(self) -> None:
+        assert self._process is not None
+        _kill(self._process)
+        self._ended()
 
     def _start(self) -> None:
         self._pipe, other = Pipe()
         number = other.fileno()
         words = [sys.executable, "-c", PROGRAM, str(number)]
-        self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, pass_fds=[number])
-        weakref.finalize(self, self._process.kill)  # at the latest when this process ends
+        self._process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, pass_fds=[number], start_new_session=True
+        )
+        weakref.finalize(self, _kill, self._process)  # at the latest when this process ends
         other.close()
         self._pipe.send(sys.path)
         self._pipe.send(self._function)
@@ -101,9 +129,15 @@ class Isolated:
         return code
 
 
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends it, and what it has started; nothing where it has ended."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 def serve(pipe: Connection) -> None:
     """What the process does: takes a function, then answers task after task, until nobody asks."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks, which ends this one
+    threading.Thread(target=_end_with, args=(pipe.fileno(),), daemon=True).start()
     with suppress(EOFError, BrokenPipeError):
         function: Callable[[Any], Any] = pipe.recv()
         while True:
@@ -122,6 +156,16 @@ from {serve.__module__} import {serve.__name__}
 {serve.__name__}(pipe)
 """
 """What the process runs: where modules lie is told first."""
+
+
+def _end_with(number: int) -> None:
+    """Ends this process and what it has started once nobody holds the pipe's other end: a task that hangs
+    would outlive whoever asked.
+    """
+    other = select.poll()
+    other.register(number, 0)  # a hang-up is told anyway
+    other.poll()
+    os.killpg(0, signal.SIGKILL)
 
 
 def answered(function: Callable[[Any], Any], argument: object) -> tuple[bool, bool, Any]:
