@@ -15,7 +15,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -40,6 +40,8 @@ REPLAY_S: Final = 0.002
 """Time of all replays of a kernel in one block."""
 STOLEN_TICKS: Final = 1
 """Ticks of 10 ms that another guest had while a block was timed, from which on it is disturbed."""
+WAITED: Final = 0.01
+"""The part of a block for which a thread of this process stood in line for a processor, likewise."""
 
 Block: TypeAlias = tuple[tuple[float, ...], bool]
 """Nanoseconds of one call of each kernel, and whether others had a part of the processor meanwhile."""
@@ -60,10 +62,12 @@ def blocks(kernels: Sequence[Kernel], seed: int = 0) -> Generator[Block]:
             sample()
         while True:
             rng.shuffle(order)
-            before, found = _stolen(), [0.0] * len(kernels)
+            stolen, waited, began = _stolen(), _waited_ns(), time.perf_counter_ns()
+            found = [0.0] * len(kernels)
             for index in order:
                 found[index] = samples[index]()
-            yield tuple(found), _stolen() - before >= STOLEN_TICKS
+            least = WAITED * (time.perf_counter_ns() - began)
+            yield tuple(found), _stolen() - stolen >= STOLEN_TICKS or _waited_ns() - waited >= least
 
 
 @contextmanager
@@ -129,6 +133,17 @@ def _on_gpu_alone(kernel: Kernel) -> Sample:
     (arrays,), loaded = _sets(kernel.problem)[:1], kernel.loaded
     assert isinstance(loaded, CudaKernel), loaded
     return lambda: measure_on_gpu(loaded, *arrays, budget_s=REPLAY_S, warmup_s=0.0).median_ns
+
+
+def _waited_ns() -> int:
+    """Nanoseconds for which threads of this process could have run, and others did (Linux,
+    Documentation/scheduler/sched-stats.rst: the second number of a task).
+    """
+    found = 0
+    for file in Path("/proc/self/task").glob("*/schedstat"):
+        with suppress(OSError, ValueError, IndexError):  # a thread that has ended, another system
+            found += int(file.read_text(encoding="ascii").split()[1])
+    return found
 
 
 def _stolen() -> int:

@@ -7,6 +7,7 @@ Law: nothing is timed before its result is right.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, assert_never
@@ -17,7 +18,7 @@ from imbrex.kernel.built import built as facts_of
 from imbrex.problem import Problem, parse_problem
 from imbrex.run.arrays import in_memory
 from imbrex.run.host_machine import host_machine
-from imbrex.tuner.stopwatch import blocks, is_cold
+from imbrex.tuner.stopwatch import Block, blocks, is_cold
 from imbrex.tuner.task import (
     Build,
     Built,
@@ -44,6 +45,7 @@ __all__ = ["answer"]
 FEW_SAMPLES: Final = 3
 """Samples after which a hopeless candidate is left."""
 SAMPLES: Final = 10
+MOST_LOOKED_AT: Final = 3
 
 
 def answer(task: Task) -> Built | Probed | Contested | Here:
@@ -77,11 +79,22 @@ def _probed(task: Probe) -> Probed:
     if wrong := _wrong(kernel):
         return Probed(wrong)
     timed = blocks([kernel])
-    samples = [times[0] for times, _ in islice(timed, FEW_SAMPLES)]
+    samples = _samples(timed, FEW_SAMPLES)
     if task.hopeless_ns is None or min(samples) <= task.hopeless_ns:
-        samples += [times[0] for times, _ in islice(timed, SAMPLES - FEW_SAMPLES)]
+        samples += _samples(timed, SAMPLES - FEW_SAMPLES)
     timed.close()
     return Probed(None, tuple(samples))
+
+
+def _samples(timed: Iterator[Block], count: int) -> list[float]:
+    """So many that nobody disturbed; of MOST_LOOKED_AT times as many, where that is too few, the first."""
+    found, calm = list[float](), list[float]()
+    for (ns,), is_disturbed in islice(timed, MOST_LOOKED_AT * count):
+        found.append(ns)
+        calm += [] if is_disturbed else [ns]
+        if len(calm) == count:
+            return calm
+    return [*calm, *found][:count]
 
 
 def _contested(task: Contest) -> Contested:
