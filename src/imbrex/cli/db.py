@@ -177,9 +177,9 @@ def _path(file: str | None) -> Path:
 
 
 def _rows(file: str | None, target: str | None, device: str | None) -> list[Row]:
-    """Rows of what is asked for; none where the user's database is not there yet."""
+    """Rows of what is asked for; none where the user's database is not there yet, or a file of nothing."""
     path = _path(file)
-    if file is None and not path.exists():
+    if file is None and not (path.exists() and path.stat().st_size):
         return []
     wanted = (device or "").lower()
     return [

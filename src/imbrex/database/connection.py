@@ -21,6 +21,8 @@ __all__ = ["BUSY_SECONDS", "Damaged", "opened", "opened_to_read", "telling", "tr
 
 BUSY_SECONDS: Final = 60
 UNCHANGING: Final = "mode=ro&immutable=1"
+NO_SPACE: Final = frozenset({sqlite3.SQLITE_IOERR_SHMSIZE})
+"""What a full disk is where no page is written: the log's index cannot grow."""
 NAME_IT: Final = "IMBREX_DB names another file, or is 'off'"
 
 
@@ -94,7 +96,8 @@ def telling(path: Path) -> Generator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        extended = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        code = sqlite3.SQLITE_FULL if extended in NO_SPACE else extended & 0xFF
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             raise Damaged(str(error)) from error
         raise Diagnostic(_message(code, path, error), hint=_HINTS.get(code, NAME_IT)) from None

@@ -33,6 +33,8 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_list_and_best(imbrex: Command, path: Path) -> None:
     assert "0 tuned, 0 with a winner" in imbrex("db", "list").out
+    path.touch()  # as mktemp leaves it
+    assert "0 tuned, 0 with a winner" in imbrex("db", "list").out
     fill(path)
     fill(path, target="gfx942")
     said = imbrex("db", "list")

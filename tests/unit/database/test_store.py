@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from imbrex.database import Calibration, Database, Device, Trial, Unit, Verdict, open_user
+from imbrex.database.connection import telling
 from imbrex.database.damage import salvaged
 from imbrex.database.prune import Prune
 from imbrex.database.text import read
@@ -184,6 +185,17 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
         assert found > 1
     with Database(tmp_path / "t.db") as db:
         assert len(db.trials(UNIT)) == found
+
+
+def test_a_disk_too_full_for_the_logs_index_is_full(tmp_path: Path) -> None:
+    """What SQLite calls an error of input or output."""
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
+    with pytest.raises(Diagnostic, match="the disk has no room"), telling(tmp_path / "t.db"):
+        raise error
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
+    with pytest.raises(Diagnostic, match="cannot be used: disk I/O error"), telling(tmp_path / "t.db"):
+        raise error
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
