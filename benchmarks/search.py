@@ -1,6 +1,6 @@
 """The search of the tuner on recorded times, against the model's order and against chance.
 
-    python benchmarks/search.py                                      replays the records, prints the table
+    python benchmarks/search.py                      replays the records as today's model orders them
     python benchmarks/search.py --picture docs/search.svg --json FILE
     python benchmarks/search.py --record "gemm -m 256 -n 256 -k 256" ...
     python benchmarks/search.py --target sm_90a --jobs 15 --record "gemm -t f16 -m 1024 -n 1024 -k 1024" ...
@@ -35,16 +35,14 @@ import numpy as np
 
 from imbrex.bench.contest import contest, turn_of
 from imbrex.bench.picture import Line, lines_picture
-from imbrex.chip import PRICES, CpuMachine, Level
-from imbrex.config.algorithm.product import Products
+from imbrex.chip import PRICES, CpuMachine, Level, Machine
 from imbrex.config.candidates import Candidate, Candidates, candidates
-from imbrex.config.cpu.cost import cycles
-from imbrex.config.cpu.plan import CpuTuning
-from imbrex.config.products import products
+from imbrex.config.modelled import is_modelled, modelled
+from imbrex.config.request import Request
 from imbrex.database import Database, Unit
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Target, compile, target_of
-from imbrex.pipeline import machine_for
+from imbrex.pipeline import machine_for, machine_on
 from imbrex.problem import Problem, parse_problem, problem_text
 from imbrex.run.host_machine import host_machine
 from imbrex.run.time import Timing
@@ -77,7 +75,7 @@ def main() -> None:
             found = recorded(problem, options)
             write(found, options.records / f"{problem.key()}.txt.gz")
         return
-    records = [read(path) for path in sorted(options.records.glob("*.txt.gz"))]
+    records = [of_today(read(path)) for path in sorted(options.records.glob("*.txt.gz"))]
     cpus = [record for record in records if record.about["target"] == "cpu"]
     gpus = [record for record in records if record.about["target"] != "cpu"]
     kinds = {"as it is": cpus, "wrong": list(wrong_models(cpus)), "of a GPU as it is": gpus}
@@ -141,6 +139,13 @@ def picture(found: dict[Strategy, Any]) -> str:
     return lines_picture(lines, "trials", "slower than the fastest, %, mean")
 
 
+def of_today(record: Record) -> Record:
+    """The record as today's model orders it; as it is where the model does not know all of it."""
+    here = machine_of(record)
+    known = all(is_modelled(candidate.configuration) for candidate in record.candidates)
+    return ordered_by(record, here, here) if known else record
+
+
 def wrong_models(records: Sequence[Record]) -> Iterator[Record]:
     """The records as models with other prices and caches would order them."""
     for seed in range(WRONG):
@@ -149,8 +154,8 @@ def wrong_models(records: Sequence[Record]) -> Iterator[Record]:
         smaller, fewer = 2.0 ** rng.integers(-1, 2), 2.0 ** rng.integers(-2, 2)
         rate = float(rng.choice([1.0, 2.0]))
         for record in records:
-            about = record.about["machine"]
-            here = _machine(about["isa"], about["l2_bytes"], about["l3_bytes"], about["fma_per_cycle"])
+            here = machine_of(record)
+            assert isinstance(here, CpuMachine), here
             off = replace(
                 here,
                 l1_bytes=int(here.l1_bytes * smaller),
@@ -158,7 +163,23 @@ def wrong_models(records: Sequence[Record]) -> Iterator[Record]:
                 fma_per_cycle=rate,
                 prices=prices,
             )
-            yield record.ranked_by(_priced(record, here, off))
+            yield ordered_by(record, here, off)
+
+
+def ordered_by(record: Record, here: Machine, other: Machine) -> Record:
+    """The record of the machine `here` as the model orders it with the other one's parameters."""
+    (problem,) = parse_problem(record.about["problem"])
+    request = Request(problem, here, record.about["target"])
+    return record.ranked_by(modelled(request, [c.configuration for c in record.candidates])(other))
+
+
+def machine_of(record: Record) -> Machine:
+    """What a record's times are of."""
+    about = record.about["machine"]
+    if record.about["target"] != "cpu":
+        return machine_on(host_machine(), record.about["target"], 1)
+    facts = about["isa"], 1, about["l2_bytes"], about["l3_bytes"], about["fma_per_cycle"]
+    return machine_for("cpu", *facts)
 
 
 def _off(prices: Any, rng: np.random.Generator) -> Any:
@@ -168,21 +189,6 @@ def _off(prices: Any, rng: np.random.Generator) -> Any:
         return _off(value, rng) if isinstance(value, Level) else value * float(np.exp(0.7 * rng.normal()))
 
     return replace(prices, **{f.name: one(getattr(prices, f.name)) for f in fields(prices)})
-
-
-def _priced(record: Record, here: CpuMachine, other: CpuMachine) -> list[float]:
-    (problem,) = parse_problem(record.about["problem"])
-    made = products(problem, record.candidates[0].configuration, here)
-    assert isinstance(made, Products), made
-    (context,) = [product.context for product in made.products]
-    tunings = [candidate.configuration.products[0].tuning for candidate in record.candidates]
-    return [cycles(tuning, context, other) for tuning in tunings if isinstance(tuning, CpuTuning)]
-
-
-def _machine(isa: str, l2_bytes: int | None, l3_bytes: int | None, rate: float) -> CpuMachine:
-    found = machine_for("cpu", isa, 1, l2_bytes, l3_bytes, rate)
-    assert isinstance(found, CpuMachine), found
-    return found
 
 
 def recorded(problem: Problem, options: argparse.Namespace) -> Record:
