@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,7 @@ from imbrex.cli.guard import FAILED
 from imbrex.cli.options import Choices, emulate_option, format_option, keep_going_option, target_option
 from imbrex.cli.report_file import file_path
 from imbrex.cli.skipped import Skipped
-from imbrex.cli.source import problems_of, weighted
+from imbrex.cli.source import ProblemEntry, problems_of, weighted
 from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text, seconds_text
 from imbrex.database import Unit, open_user
@@ -116,22 +117,25 @@ def command(
         return calibrated(wanted, budget, jobs or builders_of(wanted), form, beside)
     if not sources:
         raise click.UsageError("Missing argument 'PROBLEM...'.")
-    found = _expect_some(weighted(problems_of(sources, layout, {wanted.chip}, skipped)))
+    entries = problems_of(sources, layout, {wanted.chip}, skipped)
+    found = _expect_some(weighted(entries))
     plan = Plan(found, wanted, chosen.threads, effort, trials, budget, devices, jobs or builders_of(wanted))
-    shown = Shown(plan, sys.stderr.isatty())
+    shown = Shown(plan, sys.stderr.isatty(), skipped, _locations(entries))
     with open_user() as database:
         path = str(database.path)
     is_interrupted = _interrupted(plan, shown, ray, jobs)
+    shown.show(form, path)
     if report is not None:
         write_text(page(shown.outcomes), report)
-    shown.show(form, path, skipped.lines)
     if is_interrupted:
         return INTERRUPTED
-    return (
-        FAILED
-        if any(isinstance(one, Refused) for one, _ in shown.outcomes) and not skipped.keeps_going
-        else 0
-    )
+    refused = any(isinstance(one, Refused) for one, _ in shown.outcomes)
+    return FAILED if refused and not skipped.keeps_going else 0
+
+
+def _locations(entries: Sequence[ProblemEntry]) -> dict[Problem, str]:
+    """Where each problem stands first."""
+    return {entry.problem: entry.location for entry in reversed(entries)}
 
 
 def _expect_some(found: dict[Problem, int]) -> dict[Problem, int]:
@@ -158,6 +162,8 @@ class Shown:
 
     plan: Plan
     is_watched: bool
+    skipped: Skipped
+    locations: Mapping[Problem, str]
     outcomes: list[tuple[Tuned | Refused, int]] = field(default_factory=list[tuple[Tuned | Refused, int]])
     started: float = field(default_factory=time.monotonic)
     trials: int = 0
@@ -192,7 +198,11 @@ class Shown:
         self.outcomes.append((outcome, weight))
         self.end()
         if isinstance(outcome, Refused):
-            click.echo(f"skipped {problem_text(outcome.problem)}: {outcome.reason.message}", err=True)
+            said = self.skipped if self.skipped.keeps_going else Skipped()
+            location = self.locations.get(outcome.problem, "")
+            said.add(problem_text(outcome.problem), outcome.reason.message, location, weight)
+            if said is not self.skipped:
+                said.show(on_errors=True)
             return
         self.trials += sum(outcome.counts.values())
         if self.is_watched:
@@ -211,14 +221,14 @@ class Shown:
             sys.stderr.write("\r\x1b[2K")
             sys.stderr.flush()
 
-    def show(self, form: str, path: str, skipped: list[str]) -> None:
+    def show(self, form: str, path: str) -> None:
         """All that came of it, as plain JSON or as a table."""
         if form == "json":
-            click.echo(json_text(self.document(path, skipped)))
+            click.echo(json_text(self.document(path)))
         else:
-            self.summary(path, skipped)
+            self.summary(path)
 
-    def summary(self, path: str, skipped: list[str]) -> None:
+    def summary(self, path: str) -> None:
         """The table, and what else there is to say."""
         tuned = [(one, weight) for one, weight in self.outcomes if isinstance(one, Tuned)]
         if tuned:
@@ -226,7 +236,8 @@ class Shown:
         fresh = sum(one.fresh for one, _ in tuned)
         refused = _counts(tuned)
         seconds = time.monotonic() - self.started
-        sentences = [f"{fresh} trials in {seconds_text(seconds)}, kept in {path}"]
+        made = f"{fresh} trial{'s' * (fresh != 1)} in {seconds_text(seconds)}"
+        sentences = [f"{made}, kept in {path}"]
         if tuned and not fresh:
             sentences = [f"nothing to do: all that was asked for was measured before, in {path}"]
         if refused:
@@ -238,16 +249,17 @@ class Shown:
                 f"timed on devices that differ, each problem on one: {', '.join(names.values())}"
             )
         left = len(self.plan.problems) - len(self.outcomes)
-        sentences += [f"{left} problems were not begun; the same command goes on with them"] * (left > 0)
-        sentences += [f"skipped {line}" for line in skipped]
+        begun = f"{left} of {len(self.plan.problems)} problems were not begun"
+        sentences += [f"{begun}; the same command goes on with them"] * (left > 0)
+        sentences += [f"skipped {line}" for line in self.skipped.lines]
         click.echo("\n".join(sentences))
 
-    def document(self, path: str, skipped: list[str]) -> dict[str, Any]:
+    def document(self, path: str) -> dict[str, Any]:
         """The same as plain JSON."""
         return {
             "database": path,
             "seconds": time.monotonic() - self.started,
-            "skipped": skipped,
+            "skipped": self.skipped.lines,
             "results": [
                 {"problem": problem_text(one.problem), "refused": one.reason.message}
                 if isinstance(one, Refused)
@@ -259,7 +271,8 @@ class Shown:
 
 def _row(one: Tuned, weight: int) -> tuple[str, ...]:
     times = [seconds_text(ns / 1e9) if ns else "" for ns in (one.pick_ns, one.winner_ns)]
-    what = one.winner if one.winner != one.pick else "the model's pick stays"
+    stays = "the model's pick stays" if one.is_judged else "not judged yet; the same command goes on"
+    what = one.winner if one.winner != one.pick else stays
     return one.unit.problem, str(weight), *times, f"{one.gain:.2f}x", str(sum(one.counts.values())), what
 
 
@@ -281,6 +294,7 @@ def _json(one: Tuned, weight: int) -> dict[str, Any]:
         "seconds": one.seconds,
         "compile_seconds": one.build_s,
         "is_done": one.is_done,
+        "is_judged": one.is_judged,
     }
 
 

@@ -1,6 +1,6 @@
 """Calibration: parameters of a target's model, fitted to times on this machine, judged, and kept.
 
-    caches measured -> configurations of samples timed -> fit -> regret of problems that it has not seen
+    caches measured -> configurations of samples timed, at last in turn -> fit -> regret of unseen problems
 
 Laws: trials are kept as they are made, so that what was interrupted goes on; parameters are kept at the end,
 all or none, and only where the picks for problems that were left out of the fit get faster.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from statistics import fmean
@@ -41,10 +41,12 @@ from imbrex.tuner.task import Here, Work
 
 __all__ = ["Calibrated", "Judged", "calibrate"]
 
-ROUNDS: Final = (12, 24)
-"""Configurations of each problem after a first round over all of them, and after a second."""
 FEWEST: Final = 6
 """Times of a problem, and problems, that a fit needs."""
+ROUNDS: Final = (FEWEST, 12, 24)
+"""Configurations of each problem after each round over all of them."""
+IN_TURN: Final = 0.15
+"""The part of the time that is left for times in turn."""
 LEAST_GAIN: Final = 0.002
 """How far the mean regret of problems that were left out has to fall."""
 
@@ -106,10 +108,13 @@ def calibrate(
         builders = stack.enter_context(Builders(jobs))
         timer = stack.enter_context(Timer(lock_of(f"{here.device.key} 0"), waiting))
         db = stack.enter_context(database())
-        timed = [_Timed(text, target, plain, here) for text in problems_for(plain)]
+        begins = _Begins(target, here, until - IN_TURN * budget_s, builders, timer, db, report)
+        timed = [_Timed(text, plain, begins) for text in problems_for(plain)]
         for most in ROUNDS:
             for one in timed:
-                one.measure(most, until, builders, timer, db, report)
+                one.measure(most)
+        for one in timed:
+            one.measure_in_turn()
         found = _judged(here, plain, with_parameters(plain, sizes.items()), timed)
         if found.is_kept:
             values = [(p.name, value) for p, value in found.values]
@@ -120,40 +125,53 @@ def calibrate(
     return found
 
 
+@dataclass(frozen=True)
+class _Begins:
+    """What the sessions of all problems have in common.  until: the end of trials."""
+
+    target: Target
+    here: Here
+    until: float
+    builders: Builders
+    timer: Timer
+    database: Database
+    report: Callable[[str, Step], None]
+
+    def session(self, problem: str, found: Candidates) -> Session:
+        """A problem's."""
+        unit = Unit(problem, str(self.target), self.here.device, threads_of(self.target, 1))
+        return Session(
+            unit, Work(problem, self.target, 1), found, (), Limits(None, self.until, Event()), self.builders,
+            self.timer, self.database, uuid.uuid4().hex[:12],
+            lambda step: self.report(problem, step), self.here.is_cold,
+        )  # fmt: skip
+
+
 class _Timed:
     """A problem and the times of its configurations, by their places in the model's order."""
 
-    def __init__(self, text: str, target: Target, machine: Machine, here: Here) -> None:
+    def __init__(self, text: str, machine: Machine, begins: _Begins) -> None:
         (problem,) = parse_problem(text)
-        self.problem, self.target, self.here = problem_text(problem), target, here
-        self.request = Request(problem, machine, target.source)
-        self.times: dict[int, float] = {}
+        self.problem, self.begins = problem_text(problem), begins
+        self.request = Request(problem, machine, begins.target.source)
+        self.times: Mapping[int, float] = {}
         self._found: Candidates | None = None
+        self._session: Session | None = None
         self._order: list[int] = []
 
-    def measure(
-        self,
-        most: int,
-        until: float,
-        builders: Builders,
-        timer: Timer,
-        database: Database,
-        report: Callable[[str, Step], None],
-    ) -> None:
+    def measure(self, most: int) -> None:
         """Times so many of its configurations, as far as there is time, and they were not timed before."""
-        if time.monotonic() >= until:
+        if time.monotonic() >= self.begins.until:
             return
         found = self._found = self._found or candidates(self.request)
         self._order = self._order or spread(found.ranked, self.request, LOOKED_AT)
-        places = [i for i in self._order[:most] if i not in self.times]
-        threads = threads_of(self.target, 1)
-        unit = Unit(self.problem, str(self.target), self.here.device, threads)
-        session = Session(
-            unit, Work(self.problem, self.target, 1), found, (), Limits(None, until, Event()), builders,
-            timer, database, uuid.uuid4().hex[:12],
-            lambda step: report(self.problem, step), self.here.is_cold,
-        )  # fmt: skip
-        self.times |= session.timed(places)
+        self._session = self._session or self.begins.session(self.problem, found)
+        self.times = self._session.timed([i for i in self._order[:most] if i not in self.times])
+
+    def measure_in_turn(self) -> None:
+        """Times all of them again, in turn, if they are enough for a fit."""
+        if self._session is not None and len(self.times) >= FEWEST:
+            self.times = self._session.timed_in_turn()
 
     @property
     def series(self) -> Series:

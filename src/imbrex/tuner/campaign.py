@@ -67,6 +67,9 @@ class Plan:
     jobs: int = 1
 
     def __post_init__(self) -> None:
+        if self.devices and self.target.is_native:
+            message = f"'devices' are GPUs by number, and kernels of {self.target} are timed on none"
+            raise Diagnostic(message, hint="leave 'devices' out")
         for problem in self.problems:
             expect_fixed(problem.run_time, "tuning")
 

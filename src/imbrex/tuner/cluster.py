@@ -68,7 +68,7 @@ class Cluster:
         nodes = [node for node in self._ray.nodes() if node["Alive"]]
         found = [node for node in nodes if node["Resources"].get(wanted, 0) >= least]
         if not found:
-            raise Diagnostic(f"none of the {len(nodes)} nodes of '{self.address}' has {least} {wanted}")
+            raise Diagnostic(f"none of the {len(nodes)} nodes of '{self.address}' has {_counted(least, wanted)}")
         return [self._host(node, target, jobs) for node in found]
 
     def _host(self, node: Mapping[str, Any], target: Target, jobs: int | None) -> Host:
@@ -193,7 +193,11 @@ def _key(task: Task) -> object:
 
 
 def _needed(needs: Mapping[str, int]) -> str:
-    return " and ".join(f"{count} {kind.removeprefix('num_').upper()}" for kind, count in needs.items())
+    return " and ".join(_counted(count, kind[len("num_") : -1].upper()) for kind, count in needs.items())
+
+
+def _counted(count: int, kind: str) -> str:
+    return f"{count} {kind}{'s' * (count != 1)}"
 
 
 def _line(error: BaseException) -> str:

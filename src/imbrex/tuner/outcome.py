@@ -37,12 +37,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Tried:
-    """A trial.  rank: by the model, from 0.  ns: None where it failed; note: why."""
+    """A trial.  rank: by the model, from 0.  ns: None where it failed; note: why.  seconds: since its session
+    began.
+    """
 
     rank: int
     status: Status
     ns: float | None
     note: str
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class Tuned:
 
     found: what was to choose from; tried: of these, in order.
     counts: trials by their status; fresh: those that were made now.  is_done: was everything tried that was
-    wanted?  build_s: seconds of compiling, of all builders together, as far as it was not there.
+    wanted?  is_judged: did it come to a verdict?  build_s: seconds of compiling, of all builders together, as
+    far as it was not there.
     """
 
     unit: Unit
@@ -66,6 +70,7 @@ class Tuned:
     seconds: float
     build_s: float
     is_done: bool
+    is_judged: bool
     found: Candidates
     tried: tuple[Tried, ...]
     fresh: int

@@ -1,13 +1,14 @@
 """A report of a tuning: one page without scripts, fonts or anything to load, with pictures of each problem.
 
 time by the model's rank     where the fastest stood, and what the model is worth
-the race                     the fastest so far, trial by trial, beside the model's pick
-what was refused, and why    rules and algorithms; trials that failed, with their messages
+the race                     the fastest so far over time, beside the model's pick
+what was refused, and why    how many, by rule and by how trials failed; algorithms; messages of trials
 winner beside pick           what differs between the two configurations
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from html import escape
@@ -27,11 +28,14 @@ svg { width: 36rem; max-width: 100%; vertical-align: top; }
 code { overflow-wrap: anywhere; } mark { background: #ffe08a; }
 table { border-collapse: collapse; } td, th { padding: 0.2rem 0.8rem; text-align: right; }
 td:first-child, th:first-child { text-align: left; } tr { border-bottom: 1px solid #ddd; }
+.bars div { height: 0.8rem; min-width: 1px; background: #c44e3b; }
 """
 GREY: Final = "#888888"
 BLUE: Final = "#1f6fb4"
 RED: Final = "#c44e3b"
 MICROSECONDS: Final = "microseconds"
+LEAST_S: Final = 0.01
+BAR_REM: Final = 20.0
 
 
 def page(outcomes: Sequence[tuple[Tuned | Refused, int]]) -> str:
@@ -65,11 +69,14 @@ def _problem(one: Tuned, number: int) -> str:
     timed = [(tried.rank, tried.ns / 1e3) for tried in one.tried if tried.ns is not None]
     title = f'<h2 id="p{number}"><code>{escape(one.unit.problem)}</code></h2>'
     verdict = f"{one.gain:.3f} times as fast as the model's pick, between {one.low:.3f} and {one.high:.3f}"
-    said = verdict if one.winner != one.pick else "nothing was proven faster than the pick, which stays"
+    stays = (
+        "nothing was proven faster than the pick, which stays" if one.is_judged else "it was not judged yet"
+    )
+    said = verdict if one.winner != one.pick else stays
     parts = [title, f"<p>{said}.</p>"]
     if timed:
-        parts += [_by_rank(one, timed), _race(timed)]
-    parts += [_difference(one), f"<ul>{''.join(f'<li>{escape(line)}' for line in _rejected(one))}</ul>"]
+        parts += [_by_rank(one, timed), _race(one)]
+    parts += [_difference(one), _rejected(one)]
     return "".join(parts)
 
 
@@ -86,14 +93,15 @@ def _by_rank(one: Tuned, timed: Sequence[tuple[int, float]]) -> str:
     return lines_picture(lines, "rank by the model", MICROSECONDS)
 
 
-def _race(timed: Sequence[tuple[int, float]]) -> str:
-    """The fastest so far."""
+def _race(one: Tuned) -> str:
+    """The fastest so far, over time: of earlier sessions' trials, that of looking them up."""
+    timed = [(max(LEAST_S, tried.seconds), tried.ns / 1e3) for tried in one.tried if tried.ns is not None]
     best = accumulate((us for _, us in timed), min)
-    pick = next((us for rank, us in timed if rank == 0), None)
-    lines = [Line("the fastest so far", RED, tuple(enumerate(best, 1)))]
-    if pick is not None:
-        lines.append(Line("the model's pick", BLUE, ((1, pick), (len(timed), pick))))
-    return lines_picture(lines, "trials that gave a time", MICROSECONDS)
+    lines = [Line("the fastest so far", RED, tuple(zip((at for at, _ in timed), best, strict=True)))]
+    if one.pick_ns is not None:
+        pick = one.pick_ns / 1e3
+        lines.append(Line("the model's pick", BLUE, ((timed[0][0], pick), (timed[-1][0], pick))))
+    return lines_picture(lines, "seconds", MICROSECONDS)
 
 
 def _difference(one: Tuned) -> str:
@@ -108,10 +116,22 @@ def _difference(one: Tuned) -> str:
     return f"<p>pick <code>{''.join(marked[0])}</code><br>winner <code>{''.join(marked[1])}</code></p>"
 
 
-def _rejected(one: Tuned) -> Iterator[str]:
-    """What was not tried or gave no time, and why."""
+def _rejected(one: Tuned) -> str:
+    """What was refused or gave no time: bars as long as how many, and why."""
+    failed = Counter(tried.status for tried in one.tried if tried.ns is None)
+    counts = [(f"refused by the rule {rule}", count) for rule, count in one.found.refused.items()]
+    counts += [(f"tried, and {status}", count) for status, count in failed.items()]
+    most = max((count for _, count in counts), default=1)
+    bars = "".join(
+        f'<tr><td>{escape(why)}<td>{count}<td><div style="width: {BAR_REM * count / most:.2f}rem"></div>'
+        for why, count in sorted(counts, key=lambda of: -of[1])
+    )
+    lines = "".join(f"<li>{escape(line)}" for line in _reasons(one))
+    return f'<table class="bars">{bars}</table><ul>{lines}</ul>'
+
+
+def _reasons(one: Tuned) -> Iterator[str]:
     yield f"{len(one.tried)} of {len(one.found.ranked)} candidates were tried"
-    yield from (f"{count} tunings refused by the rule {rule}" for rule, count in one.found.refused.items())
     yield from (f"{name} does not serve: {why}" for name, why in one.found.unserved.items())
     for tried in one.tried:
         if tried.ns is None:

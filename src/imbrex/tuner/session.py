@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Final
@@ -39,6 +39,13 @@ FINALISTS: Final = 6
 RACED: Final = 4
 RACE_EVERY: Final = 8
 RACE_BLOCKS: Final = 5
+ENDED: Final = frozenset[Status]({"timeout", "crashed"})
+STRIKES: Final = 2
+"""Sessions in which a configuration's process ended before it is not tried again: the machine may have ended
+one of them, where memory was short.
+"""
+LOOK_S: Final = 0.1
+"""Seconds after which who waits for compilers looks whether the session is to end."""
 LEAST_S: Final = 20.0
 MOST_S: Final = 120.0
 """Seconds until a process that times is taken to hang, at least and at most."""
@@ -63,6 +70,7 @@ class Session:
     _tried: dict[int, Tried] = field(default_factory=dict[int, Tried])
     _sources: dict[int, Built] = field(default_factory=dict[int, Built])
     _build_s: float = 0.0
+    _began: float = field(default_factory=time.monotonic)
     _fresh: int = 0
 
     def __post_init__(self) -> None:
@@ -72,7 +80,9 @@ class Session:
         ranked = self.found.ranked
         until = UNLIKELY if self.limits.trials is not None else 0.0
         self._search = Search(ranked, features(ranked), seeds=seeds, until=until)
-        self._known = {trial.configuration: trial for trial in reversed(self.database.trials(self.unit))}
+        before = self.database.trials(self.unit)
+        self._known = {trial.configuration: trial for trial in reversed(before)}
+        self._ended = Counter(trial.configuration for trial in before if trial.status in ENDED)
         most = len(self._texts) if self.limits.trials is None else self.limits.trials
         self._wanted = min(most, len(self._texts))
 
@@ -93,23 +103,30 @@ class Session:
             self._tell("calibrating")
         return self._times
 
+    def timed_in_turn(self) -> Mapping[int, float]:
+        """Nanoseconds of all that have a time, from blocks in which each has its turn: minutes lie between
+        their trials, in which the machine may have changed.
+        """
+        if len(self._times) > 1:
+            self._race(sorted(self._times))
+        return self._times
+
     def run(self) -> Tuned:
         """Tries candidates until the limits, or until little can be gained; judges, unless interrupted."""
-        started = time.monotonic()
         since = 0
         for index, built in self._builds(self._search.propose):
             self._try(index, built)
             since += 1
             if since >= RACE_EVERY and len(self._times) >= 2 and not self._is_over:
                 since = 0
-                self._race()
+                self._race(self._search.finalists(RACED))
             self._tell("searching")
         before = self.database.best(self.unit)
         if before is not None and not self._fresh and before.configuration in self._texts:
             said = Verdict(before.configuration, self._texts[0], before.gain, before.gain, before.gain, 0)
-            return self._tuned(said, time.monotonic() - started)
+            return self._tuned(said)
         verdict = None if self.limits.ends.is_set() else self._judged()
-        return self._tuned(verdict, time.monotonic() - started)
+        return self._tuned(verdict)
 
     @property
     def _is_over(self) -> bool:
@@ -133,9 +150,21 @@ class Session:
             if not waiting:
                 return
             everything = self.work.target.is_native
-            done, _ = wait(waiting, return_when="ALL_COMPLETED" if everything else FIRST_COMPLETED)
+            if everything or not self._tried:
+                self._tell(f"compiling {len(waiting)}")
+            done = self._done(waiting, ALL_COMPLETED if everything else FIRST_COMPLETED)
+            if not done:
+                return
             for future in [f for f in waiting if f in done]:
                 yield waiting.pop(future), future.result()
+
+    def _done(self, waiting: Mapping[Future[Any], int], when: str) -> set[Future[Any]]:
+        """Those that are built; none where the session is to end meanwhile."""
+        while not self.limits.ends.is_set():
+            done, left = wait(waiting, LOOK_S, when)
+            if done and (when == FIRST_COMPLETED or not left):
+                return done
+        return set()
 
     def _try(self, index: int, built: Built | Failed) -> None:
         """Times a candidate, unless that was done, and keeps what came of it."""
@@ -158,7 +187,9 @@ class Session:
             self._keep(index, self._timed(index, found))
 
     def _is_same(self, before: Trial, built: Built) -> bool:
-        """Is a trial of an earlier session of this code, and timed as now?"""
+        """Is a trial of an earlier session of this code, and timed as now, and would it be so again?"""
+        if before.status in ENDED and self._ended[before.configuration] < STRIKES:
+            return False
         is_timed_so = before.status != "ok" or before.is_cold == self.is_cold
         return is_timed_so and (before.source, before.compiler) == (built.source, built.compiler)
 
@@ -185,23 +216,24 @@ class Session:
 
     def _keep(self, index: int, trial: Trial) -> None:
         if trial.status != "ok" and self.limits.ends.is_set():
-            return  # Ctrl-C reaches compilers too: what it ended says nothing of its configuration
+            return  # what an interrupt may have ended says nothing of its configuration
         self._fresh += index not in self._tried
         self.database.record(self.unit, trial)
         self._learn(index, trial)
 
     def _learn(self, index: int, trial: Trial) -> None:
         ns = trial.median_ns if trial.status == "ok" else None
-        self._tried[index] = Tried(index, trial.status, ns, trial.note)
+        seconds = time.monotonic() - self._began
+        self._tried[index] = Tried(index, trial.status, ns, trial.note, seconds)
         if trial.status == "ok" and trial.median_ns is not None:
             self._times[index] = trial.median_ns
             self._search.tell(index, trial.median_ns)
         else:
             self._search.tell(index, None)
 
-    def _race(self) -> None:
-        """The best again, in turn: a time that was too good by luck is found out."""
-        indices, times = self._contested(self._search.finalists(RACED), RACE_BLOCKS)
+    def _race(self, indices: Sequence[int]) -> None:
+        """These again, in turn: a time that was too good by luck is found out."""
+        indices, times = self._contested(indices, RACE_BLOCKS)
         for index, column in zip(indices, times.T, strict=True):
             self._times[index] = float(np.median(column))
             self._search.tell(index, self._times[index])
@@ -291,14 +323,14 @@ class Session:
         self.database.conclude(self.unit, verdict)
         return verdict
 
-    def _tuned(self, verdict: Verdict | None, seconds: float) -> Tuned:
-        pick = self._texts[0]
+    def _tuned(self, verdict: Verdict | None) -> Tuned:
+        pick, seconds = self._texts[0], time.monotonic() - self._began
         text = pick if verdict is None else verdict.configuration
         bounds = (1.0, 1.0, 1.0) if verdict is None else (verdict.gain, verdict.low, verdict.high)
         return Tuned(
             self.unit, pick, text, *bounds, self._times.get(0), self._times.get(self._texts.index(text)),
             Counter(one.status for one in self._tried.values()), seconds, self._build_s, not self._is_over,
-            self.found, tuple(self._tried.values()), self._fresh,
+            verdict is not None, self.found, tuple(self._tried.values()), self._fresh,
         )  # fmt: skip
 
     def _tell(self, doing: str) -> None:

@@ -15,8 +15,9 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import CPU, target_of
 from imbrex.problem import Gemm, problem_text
 from imbrex.run.host_machine import host_machine
-from imbrex.tuner.campaign import Plan, Refused, Tuner, request_of, weighted
+from imbrex.tuner.campaign import Plan, Refused, Tuner, here_of, request_of, weighted
 from imbrex.tuner.outcome import Tuned
+from imbrex.tuner.pool import Host
 
 SMALL = Gemm(48, 40, 32)
 
@@ -33,6 +34,14 @@ def test_an_effort_is_a_number_of_trials() -> None:
         None,
     ]
     assert Plan({}, target_of(), 1, "full", trials=3).wanted == 3
+
+
+def test_a_cpu_is_no_list_of_gpus() -> None:
+    """Lanes side by side would time on the same cores."""
+    with pytest.raises(
+        Diagnostic, match="'devices' are GPUs by number, and kernels of cpu are timed on none"
+    ):
+        Plan({SMALL: 1}, CPU, 1, devices=(0, 1))
 
 
 def test_an_emulator_of_instructions_has_no_times() -> None:
@@ -95,7 +104,8 @@ def test_an_interrupt_waits_until_every_device_has_ended(monkeypatch: pytest.Mon
         monkeypatch.setattr("imbrex.tuner.campaign.time.sleep", lambda _: works.set())
         raise KeyboardInterrupt
 
-    tuner = Tuner(Plan({SMALL: 1}, target_of(), 1, devices=(0, 1)), opened, lambda *_: None, lambda *_: None)
+    hosts = (Host(1, (None, None), here=here_of(CPU)),)
+    tuner = Tuner(Plan({SMALL: 1}, CPU, 1), opened, lambda *_: None, lambda *_: None, hosts=hosts)
     monkeypatch.setattr(threading.Thread, "join", interrupted)
     try:
         with pytest.raises(KeyboardInterrupt):

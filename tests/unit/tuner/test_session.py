@@ -81,7 +81,8 @@ class Here:
 def session(here: Any, database: Database, trials: int | None = None, **rest: Any) -> Session:
     limits = rest.pop("limits", Limits(trials, math.inf, Event()))
     found: Candidates = rest.pop("found", FEW)
-    return Session(UNIT, WORK, found, rest.pop("seeds", ()), limits, here, here, database, "s", _nothing)
+    name: str = rest.pop("name", "s")
+    return Session(UNIT, WORK, found, rest.pop("seeds", ()), limits, here, here, database, name, _nothing)
 
 
 def _nothing(step: Step) -> None:
@@ -145,6 +146,34 @@ def test_a_failure_is_a_row_and_the_search_goes_on(database: Database) -> None:
     assert tuned.counts == {"failed": 1, "timeout": 1, "crashed": 1, "wrong": 1, "ok": 8}
     notes = {trial.configuration: trial.note for trial in database.trials(UNIT)}
     assert notes[TEXTS[4]] == "element [0, 0] is wrong" and notes[TEXTS[1]] == "no such register"
+
+
+def test_who_ended_a_process_once_is_tried_again_and_twice_is_not(database: Database) -> None:
+    """Once may be the machine's doing, where memory was short."""
+    broken = {"probe_0": Failed("crash", "exit code -9"), "probe_3": Failed("hang", "no answer")}
+    first = session(Here(better(5), **broken), database, name="1").run()
+    assert first.counts == {"ok": 10, "crashed": 1, "timeout": 1} and not first.is_judged
+    here = Here(better(5), probe_3=broken["probe_3"])
+    second = session(here, database, name="2").run()
+    assert here.probes == 2 and second.counts == {"ok": 11, "timeout": 1} and second.winner == TEXTS[5]
+    third = session(Here(better(5)), database, name="3").run()
+    assert third.fresh == 0 and third.counts == second.counts
+
+
+def test_an_interrupt_does_not_wait_for_compilers(database: Database) -> None:
+    here, ends = Here(better(5)), Event()
+    usual, here.submit = here.submit, lambda task: Future() if here.probes > 2 else usual(task)  # type: ignore[method-assign]
+    found = session(here, database, limits=Limits(None, math.inf, ends))
+    found.report = lambda step: ends.set() if step.doing.startswith("compiling") and step.trials > 2 else None
+    tuned = found.run()
+    assert tuned.counts["ok"] == len(database.trials(UNIT)) >= 3 and not tuned.is_judged
+
+
+def test_what_is_compiled_is_told_before_there_is_a_trial(database: Database) -> None:
+    found, told = session(Here(better(5)), database), list[Step]()
+    found.report = told.append
+    found.run()
+    assert (told[0].trials, told[0].doing) == (0, "compiling 2")
 
 
 def test_what_is_wrong_in_a_longer_check_does_not_win(database: Database) -> None:
