@@ -23,11 +23,12 @@ from imbrex.cli.text import json_text, seconds_text
 from imbrex.database import Unit, open_user
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.constraints import Constraints
+from imbrex.kernel.tuned import EFFORTS, Effort
 from imbrex.kernel.warm import builders_of
 from imbrex.numeral import MOST, whole
 from imbrex.problem import Problem, problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
-from imbrex.tuner.campaign import EFFORTS, Effort, Plan, Refused, Tuner
+from imbrex.tuner.campaign import Plan, Refused, Tuner
 from imbrex.tuner.cluster import hosts_at
 from imbrex.tuner.outcome import Step, Tuned
 from imbrex.tuner.report import page

@@ -21,6 +21,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.function.call_target import CallTarget
 from imbrex.kernel import Kernel, Target, compile
 from imbrex.kernel.make import OFFERED, NotBuilt, Offered
+from imbrex.kernel.tuned import Effort, tune_first
 from imbrex.problem import Conv2d, Problem, problem_text
 from imbrex.problem.run_time import MOST_IMAGES, MOST_ROWS
 from imbrex.run.cpu import thread_count
@@ -61,10 +62,18 @@ def open_problem(problem: Problem) -> Problem | None:
 
 
 def kernel_of(
-    problem: Problem, where: CallTarget, batches: Batches = "each", algorithm: str | None = None
+    problem: Problem,
+    where: CallTarget,
+    batches: Batches = "each",
+    algorithm: str | None = None,
+    tune: Effort | None = None,
 ) -> Kernel:
-    """The kernel of a call: `compile`'s, or with "any" one that other numbers have, too."""
+    """The kernel of a call: `compile`'s, or with "any" one that other numbers have, too.  tune: the effort
+    with which the problem is tuned first.
+    """
     expect_batches(batches)
+    if tune is not None:
+        tune_first(problem, where.target, where.threads, tune)
     make = partial(compile, target=where.target, threads=where.threads, algorithm=algorithm)
     opened = open_problem(problem) if batches == "any" else None
     if opened is None:

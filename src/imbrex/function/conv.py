@@ -15,12 +15,13 @@ from imbrex.function.array import KERNELS, Laid, as_output, computed, laid, shar
 from imbrex.function.batches import Batches, expect_batches, kernel_of
 from imbrex.function.call_target import CallTarget, call_target, expect_named
 from imbrex.function.finish import each_out, epilogue_of, first_out, further, laid_further, results_of
-from imbrex.function.layout import Names, following
+from imbrex.function.layout import Names, layouts_of
 from imbrex.function.memory import Memory
 from imbrex.function.memory_of import memory_of
 from imbrex.function.plan import Served, planned, remember
-from imbrex.function.window import Padding, Pair, Window, integers, same_pads, window
+from imbrex.function.window import Padding, Pair, Window, four_integers, same_pads, window
 from imbrex.kernel import Emulate, Kernel
+from imbrex.kernel.tuned import Effort, expect_effort
 from imbrex.problem import Conv2d, Direction, Role
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.epilogue_array import Array
@@ -51,6 +52,7 @@ def conv2d(
     emulate: Emulate = False,
     threads: int | None = None,
     stream: Any = None,
+    tune: Effort | None = None,
 ) -> Any:
     """The cross-correlation of images `x` with filters `w`, as an array of x's kind.
 
@@ -74,13 +76,14 @@ def conv2d(
       for another GPU they are copied there and back.
     - threads: of a CPU. stream: of a GPU, a handle or one of torch's or CuPy's; torch's current by default.
       A call on arrays of a GPU is not waited for.
+    - tune: as `gemm` takes it.
 
     TypeError for what an array is (dtype, kind), ValueError for its shape, layout or an unknown word, and a
     Diagnostic where the target has no such kernel. The first call for new shapes compiles.
     """
     layouts, more = (layout, filter_layout, output_layout), further(bias, residual, scales)
     said = (stride, padding, dilation, groups, layouts, compute, target, emulate, None, epilogue)
-    options = _ConvOptions("forward", *said, tuple(more), batches)
+    options = _ConvOptions("forward", *said, tuple(more), batches, tune)
     return _result(options, {"x": ("input", x), "w": ("filter", w)}, out, threads, stream, more)
 
 
@@ -103,6 +106,7 @@ def conv2d_backward_data(
     threads: int | None = None,
     stream: Any = None,
     batches: Batches = "each",
+    tune: Effort | None = None,
 ) -> Any:
     """The gradient of `conv2d(x, w)` by x, from `dy`, the gradient by its result.
 
@@ -115,7 +119,7 @@ def conv2d_backward_data(
     given = ("input", "input_shape", input_shape)
     options = _ConvOptions(
         "backward_data", stride, padding, dilation, groups, layouts, compute, target, emulate, given,
-        batches=batches,
+        batches=batches, tune=tune,
     )  # fmt: skip
     return _result(options, {"dy": ("output", dy), "w": ("filter", w)}, out, threads, stream)
 
@@ -138,6 +142,7 @@ def conv2d_backward_weight(
     emulate: Emulate = False,
     threads: int | None = None,
     stream: Any = None,
+    tune: Effort | None = None,
 ) -> Any:
     """The gradient of `conv2d(x, w)` by w, from `dy`, the gradient by its result.
 
@@ -148,8 +153,9 @@ def conv2d_backward_weight(
     layouts = (layout, filter_layout, output_layout)
     given = ("filter", "filter_shape", filter_shape)
     options = _ConvOptions(
-        "backward_weight", stride, padding, dilation, groups, layouts, compute, target, emulate, given
-    )
+        "backward_weight", stride, padding, dilation, groups, layouts, compute, target, emulate, given,
+        tune=tune,
+    )  # fmt: skip
     return _result(options, {"dy": ("output", dy), "x": ("input", x)}, out, threads, stream)
 
 
@@ -171,6 +177,7 @@ class _ConvOptions(NamedTuple):
     epilogue: str | Epilogue | None = None
     further: tuple[str, ...] = ()
     batches: Batches = "each"
+    tune: Effort | None = None
 
     def check(self) -> None:
         """TypeError and ValueError for words that say nothing."""
@@ -179,6 +186,7 @@ class _ConvOptions(NamedTuple):
                 text(name, value, "a text such as 'NCHW'")
         expect_named(self.target)
         expect_batches(self.batches)
+        expect_effort(self.tune, batches="any" if self.batches == "any" else None)
 
     @property
     def window(self) -> Window:
@@ -190,7 +198,7 @@ class _ConvOptions(NamedTuple):
         if self.wanted is None:
             return ()
         role, word, shape = self.wanted
-        return ((role, _shape(word, shape)),)
+        return ((role, four_integers(word, shape)),)
 
 
 ROLES: tuple[Role, Role, Role] = ("filter", "input", "output")
@@ -213,7 +221,7 @@ def _result(
     if stream is None and (found := planned(options, given_out, threads)) is not None:
         return found
     options.check()
-    names = _layouts(*options.layouts)
+    names = layouts_of(*options.layouts)
     for word, (_, value) in given.items():
         expect_numbers(value, word)
     memory = memory_of(values[0], options.target)
@@ -235,7 +243,7 @@ def _result(
         return indexed
     laid_out = {**dict(arrays.values()), problem.written: result}
     filter_, input_, output = (laid_out[role].named(problem.layout(role)) for role in ROLES)
-    kernel = _kernel(problem, (filter_, input_, output), where, options.batches, news())
+    kernel = _kernel(problem, (filter_, input_, output), where, (options.batches, None, options.tune), news())
     used = (*(laid_out[role].array for role in ROLES), *read, *(one.array for one in results[1:]))
     memory.run(kernel, used, threads, stream)
     if stream is None:
@@ -268,7 +276,11 @@ def _meant(options: _ConvOptions, names: Names, arrays: Mapping[str, tuple[Role,
         return f"; '{one}' and '{other}' would fit in each other's place"
     layout, *others = options.layouts
     for usual in ("NCHW", "NHWC"):
-        if usual != layout and others == [None, None] and _fit(options, _layouts(usual, None, None), arrays):
+        if (
+            usual != layout
+            and others == [None, None]
+            and _fit(options, layouts_of(usual, None, None), arrays)
+        ):
             word, (role, image) = next(item for item in arrays.items() if item[1][0] != "filter")
             channels = image.shape[names[ROLES.index(role)].index("c" if role == "input" else "k")]
             read = f"'{word}' {image.shape} read as {layout} has {channels} channels"
@@ -330,11 +342,17 @@ def _problem(
 
 
 @lru_cache(maxsize=KERNELS)
-def _kernel(problem: Conv2d, layouts: Names, where: CallTarget, batches: Batches, news: News) -> Kernel:
+def _kernel(
+    problem: Conv2d,
+    layouts: Names,
+    where: CallTarget,
+    chosen: tuple[Batches, None, Effort | None],
+    news: News,
+) -> Kernel:
     """The kernel for the arrays as they lie in memory.  news: conclusions that may make it another one."""
     filter_, input_, output = layouts
     lying = replace(problem, filter_layout=filter_, input_layout=input_, output_layout=output)
-    return kernel_of(lying, where, batches)
+    return kernel_of(lying, where, *chosen)
 
 
 @lru_cache(maxsize=KERNELS)
@@ -354,14 +372,6 @@ def _misfit(
     return ValueError(f"'{word}' should have shape {right}{why}, got {shape}")
 
 
-@lru_cache(maxsize=64)
-def _layouts(layout: str, filter_layout: str | None, output_layout: str | None) -> Names:
-    try:
-        return following(layout, filter_layout, output_layout)
-    except Diagnostic as error:
-        raise ValueError(f"{error.message}; {error.hint}") from None
-
-
 def _arrays(names: Names, memory: Memory, given: Given) -> dict[str, tuple[Role, Laid]]:
     """An array's role, and how it lies, by the caller's word for it."""
     found: dict[str, tuple[Role, Laid]] = {}
@@ -372,10 +382,3 @@ def _arrays(names: Names, memory: Memory, given: Given) -> dict[str, tuple[Role,
             raise ValueError(f"'{word}' should have 4 dimensions ({dims}), got {rank}")
         found[word] = (role, array)
     return found
-
-
-def _shape(word: str, value: Sequence[int]) -> tuple[int, ...]:
-    sizes = integers(word, value)
-    if len(sizes) != 4:
-        raise ValueError(f"'{word}' should have 4 sizes, got {len(sizes)}")
-    return sizes

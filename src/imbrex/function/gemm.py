@@ -21,6 +21,7 @@ from imbrex.function.memory_of import memory_of
 from imbrex.function.packs import in_packs
 from imbrex.function.plan import Served, planned, remember
 from imbrex.kernel import Emulate, Kernel
+from imbrex.kernel.tuned import Effort, expect_effort
 from imbrex.problem import Gemm
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.epilogue_array import Array
@@ -52,6 +53,7 @@ def gemm(
     algorithm: str | None = None,
     threads: int | None = None,
     stream: Any = None,
+    tune: Effort | None = None,
 ) -> Any:
     """alpha * op(a) op(b) + beta * c, as an array of a's kind; without `c` there is no second term.
 
@@ -76,13 +78,28 @@ def gemm(
       and b lie; for another GPU they are copied there and back.
     - threads: of a CPU. stream: of a GPU, a handle or one of torch's or CuPy's; torch's current by default.
       A call on arrays of a GPU is not waited for.
+    - tune: "quick", "normal" or "full": the problem is tuned on this machine first, where it was not before
+      (docs/tune.md); not with `algorithm` or `batches`.
 
     TypeError for what an array is (dtype, kind), ValueError for its shape, layout or an unknown word, and a
     Diagnostic where the target has no such kernel. The first call for new shapes compiles.
     """
     more, blocks = further(bias, residual, scales), scales_of(block_scales)
     flags, names = (transpose_a, transpose_b), (*more, len(blocks))
-    options = ("gemm", alpha, beta, flags, target, emulate, algorithm, epilogue, names, compute, batches)
+    options = (
+        "gemm",
+        alpha,
+        beta,
+        flags,
+        target,
+        emulate,
+        algorithm,
+        epilogue,
+        names,
+        compute,
+        batches,
+        tune,
+    )
     if c is None and stream is None:
         if (found := planned(options, (a, b, *blocks, *more.values(), *each_out(out)), threads)) is not None:
             return found
@@ -105,11 +122,12 @@ class _GemmOptions(NamedTuple):
     further: tuple[str | int, ...]
     compute: str | None
     batches: Batches
+    tune: Effort | None
 
     @property
-    def chosen(self) -> tuple[str | None, Batches]:
-        """Algorithm and batches."""
-        return self.algorithm, self.batches
+    def chosen(self) -> tuple[Batches, str | None, Effort | None]:
+        """Batches, algorithm and the effort of a tuning."""
+        return self.batches, self.algorithm, self.tune
 
     def checked(self) -> tuple[float, float]:
         """alpha and beta; TypeError and ValueError for words that say nothing."""
@@ -119,6 +137,8 @@ class _GemmOptions(NamedTuple):
         if self.algorithm is not None:
             text("algorithm", self.algorithm, "a name")
         expect_batches(self.batches)
+        open_ones = "any" if self.batches == "any" else None
+        expect_effort(self.tune, algorithm=self.algorithm, batches=open_ones)
         return number("alpha", self.alpha), number("beta", self.beta)
 
 
@@ -263,11 +283,11 @@ def _kernel(
     element: DType,
     after: Epilogue | None,
     where: CallTarget,
-    chosen: tuple[str | None, Batches],
+    chosen: tuple[Batches, str | None, Effort | None],
     news: News,
 ) -> Kernel:
-    """chosen: algorithm and batches.  news: what was concluded meanwhile may make it another one."""
-    (m, n, k, batch), (algorithm, batches) = shape.sizes, chosen
+    """chosen: batches, algorithm and effort.  news: what was concluded meanwhile may make it another one."""
+    m, n, k, batch = shape.sizes
     (a, b), (alpha, beta) = shape.transposes, shape.scales
     fields = {"batch": batch, "transpose_a": a, "transpose_b": b, "alpha": alpha, "beta": beta}
     for role, between in zip(LEADING, shape.apart, strict=True):
@@ -276,4 +296,4 @@ def _kernel(
         problem = Gemm(m, n, k, **fields, dtype=element, epilogue=after)  # type: ignore[arg-type]
     except Diagnostic as error:
         raise ValueError(error.message) from None
-    return kernel_of(problem, where, batches, algorithm)
+    return kernel_of(problem, where, *chosen)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from imbrex.diagnostic import Diagnostic
 from imbrex.problem.layout import Layout, parse_layout
 
-__all__ = ["Names", "following"]
+__all__ = ["Names", "following", "layouts_of"]
 
 Names = tuple[Layout, Layout, Layout]
 """Orders of the dimensions of filter, input and output."""
@@ -21,3 +24,12 @@ def following(images: str, filters: str | None = None, results: str | None = Non
         input_,
         parse_layout("output", [_OUTPUT[name] for name in input_] if results is None else results),
     )
+
+
+@lru_cache(maxsize=64)
+def layouts_of(layout: str, filter_layout: str | None, output_layout: str | None) -> Names:
+    """Names as `following` has them; ValueError for what it refuses."""
+    try:
+        return following(layout, filter_layout, output_layout)
+    except Diagnostic as error:
+        raise ValueError(f"{error.message}; {error.hint}") from None

@@ -11,7 +11,7 @@ import numpy as np
 from imbrex.argument import whole
 from imbrex.numeral import shown
 
-__all__ = ["Padding", "Pads", "Pair", "Window", "integers", "same_pads", "window"]
+__all__ = ["Padding", "Pads", "Pair", "Window", "four_integers", "integers", "same_pads", "window"]
 
 Pair: TypeAlias = "int | Sequence[int]"
 Padding: TypeAlias = "int | Sequence[int] | Sequence[Sequence[int]] | Literal['same', 'valid']"
@@ -81,3 +81,11 @@ def integers(word: str, values: Sequence[object], least: int | None = None) -> t
 
 def _no_truth(value: object) -> object:
     return None if isinstance(value, bool) else value
+
+
+def four_integers(word: str, value: Sequence[int]) -> tuple[int, ...]:
+    """Sizes of an array of four dimensions; ValueError for others.  word: what the caller calls them."""
+    sizes = integers(word, value)
+    if len(sizes) != 4:
+        raise ValueError(f"'{word}' should have 4 sizes, got {len(sizes)}")
+    return sizes

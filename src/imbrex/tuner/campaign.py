@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Final, NamedTuple
 
 from imbrex.bench.peer import one_blas_thread
 from imbrex.build.cache.location import cache_directory
@@ -29,6 +29,7 @@ from imbrex.database.lookup import advice
 from imbrex.database.record import Parameters
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Target
+from imbrex.kernel.tuned import Effort
 from imbrex.pipeline import Request, calibrated, machine_on
 from imbrex.problem import Problem, problem_text
 from imbrex.problem.run_time import expect_fixed
@@ -39,12 +40,10 @@ from imbrex.tuner.session import Session
 from imbrex.tuner.stopwatch import is_cold
 from imbrex.tuner.task import Here, Work
 
-__all__ = ["EFFORTS", "Effort", "Left", "Plan", "Refused", "Tuner", "expect_timed", "weighted"]
+__all__ = ["Left", "Plan", "Refused", "Tuner", "expect_timed", "weighted"]
 
-Effort: TypeAlias = Literal["quick", "normal", "full"]
 TRIALS: Final[Mapping[Effort, int | None]] = {"quick": 8, "normal": 50, "full": None}
 """Trials of a problem; None for all candidates."""
-EFFORTS: Final = get_args(Effort)
 ENDLESS: Final = float("inf")
 GO_ON: Final = "what was measured is kept; the same command goes on from there"
 

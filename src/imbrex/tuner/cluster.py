@@ -68,7 +68,9 @@ class Cluster:
         nodes = [node for node in self._ray.nodes() if node["Alive"]]
         found = [node for node in nodes if node["Resources"].get(wanted, 0) >= least]
         if not found:
-            raise Diagnostic(f"none of the {len(nodes)} nodes of '{self.address}' has {_counted(least, wanted)}")
+            raise Diagnostic(
+                f"none of the {len(nodes)} nodes of '{self.address}' has {_counted(least, wanted)}"
+            )
         return [self._host(node, target, jobs) for node in found]
 
     def _host(self, node: Mapping[str, Any], target: Target, jobs: int | None) -> Host:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from imbrex.argument import each, positive, text, whole, word
-from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel
 from imbrex.kernel import compile as compiled
 from imbrex.kernel.target import Emulate, target_or_named
+from imbrex.kernel.tuned import EFFORTS, Effort, expect_effort, tune_first
 from imbrex.problem import Problem
 from imbrex.run.cpu import thread_count
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # what tunes, and the compiler; a warm call goes without
     from imbrex.config.tiles import TileSchedule
     from imbrex.config.tuning import Tuning
     from imbrex.kernel import Target
-    from imbrex.tuner.campaign import Effort
     from imbrex.tuner.outcome import Tuned
 
 __all__ = ["compile", "tune"]
@@ -53,7 +52,7 @@ def tune(
     """
     from imbrex.database import open_user
     from imbrex.kernel.warm import builders_of, problems_of
-    from imbrex.tuner.campaign import EFFORTS, Plan, Tuner, weighted
+    from imbrex.tuner.campaign import Plan, Tuner, weighted
     from imbrex.tuner.cluster import hosts_at
     from imbrex.tuner.outcome import Tuned
 
@@ -114,22 +113,17 @@ def compile(
 
     A Diagnostic where the text is no single problem, or no kernel of the target serves it.
     """
+    said = {"tuning": tuning, "algorithm": algorithm, "schedule": schedule, "config": config}
+    expect_effort(tune, **said, untuned=untuned or None)
     if tune is not None:
-        from imbrex.tuner.campaign import EFFORTS
+        from imbrex.kernel.warm import problems_of
 
-        word("tune", tune, EFFORTS)
-        said = {"tuning": tuning, "algorithm": algorithm, "schedule": schedule, "config": config}
-        said |= {"untuned": True} if untuned else {}
-        if other := next((name for name, value in said.items() if value is not None), None):
-            raise Diagnostic(f"'tune' chooses what '{other}' says", hint="leave out one or the other")
-        _tuned(problem, target, emulate=emulate, threads=threads, effort=tune)
+        for one in problems_of(problem):
+            tune_first(one, target_or_named(target, emulate), threads, tune)
     return compiled(
         problem, target, tuning, emulate=emulate, threads=threads, algorithm=algorithm, name=name,
         cache=cache, schedule=schedule, config=config, untuned=untuned,
     )  # fmt: skip
-
-
-_tuned = tune  # under a name that no parameter of `compile` hides
 
 
 def _unwatched(*events: object) -> None:

@@ -159,7 +159,7 @@ class Session:
                 yield waiting.pop(future), future.result()
 
     def _done(self, waiting: Mapping[Future[Any], int], when: str) -> set[Future[Any]]:
-        """Those that are built; none where the session is to end meanwhile."""
+        """Builds that are done; none where the session is to end meanwhile."""
         while not self.limits.ends.is_set():
             done, left = wait(waiting, LOOK_S, when)
             if done and (when == FIRST_COMPLETED or not left):
@@ -232,7 +232,7 @@ class Session:
             self._search.tell(index, None)
 
     def _race(self, indices: Sequence[int]) -> None:
-        """These again, in turn: a time that was too good by luck is found out."""
+        """Times candidates again, in turn: a time that was too good by luck is found out."""
         indices, times = self._contested(indices, RACE_BLOCKS)
         for index, column in zip(indices, times.T, strict=True):
             self._times[index] = float(np.median(column))
