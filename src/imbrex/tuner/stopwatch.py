@@ -3,7 +3,8 @@
     a block      each kernel once, in an order drawn anew
     a sample     so many calls in a row that the clock is exact, each on the next set of arrays
 
-On a CPU the sets together hold twice what its L2 keeps; L3 is shared, and of a virtual machine unknown.  On
+On a CPU the sets together hold twice what its L2 keeps; L3 is shared, and of a virtual machine unknown.  What
+one thread does is timed by the clock of this thread, which stands while others have the processor.  On
 a GPU they hold several times its L2 (`bench.gpu.rotation`), and calls are replayed from a graph, so that no
 time of the host is in them; without torch there is one set, and the time is that of warm caches.
 
@@ -41,7 +42,9 @@ REPLAY_S: Final = 0.002
 STOLEN_TICKS: Final = 1
 """Ticks of 10 ms that another guest had while a block was timed, from which on it is disturbed."""
 WAITED: Final = 0.01
-"""The part of a block for which a thread of this process stood in line for a processor, likewise."""
+"""The part of a block for which threads of this process stood in line for a processor, likewise, where more
+than one is timed.
+"""
 
 Block: TypeAlias = tuple[tuple[float, ...], bool]
 """Nanoseconds of one call of each kernel, and whether others had a part of the processor meanwhile."""
@@ -58,16 +61,17 @@ def blocks(kernels: Sequence[Kernel], seed: int = 0) -> Generator[Block]:
     order, rng = list(range(len(kernels))), random.Random(seed)
     with ExitStack() as stack:
         samples = [stack.enter_context(_sampled(kernel)) for kernel in kernels]
+        waiting = _none if kernels[0].threads == 1 else _waited_ns
         for sample in samples:
             sample()
         while True:
             rng.shuffle(order)
-            stolen, waited, began = _stolen(), _waited_ns(), time.perf_counter_ns()
+            stolen, waited, began = _stolen(), waiting(), time.perf_counter_ns()
             found = [0.0] * len(kernels)
             for index in order:
                 found[index] = samples[index]()
             least = WAITED * (time.perf_counter_ns() - began)
-            yield tuple(found), _stolen() - stolen >= STOLEN_TICKS or _waited_ns() - waited >= least
+            yield tuple(found), _stolen() - stolen >= STOLEN_TICKS or waiting() - waited > least
 
 
 @contextmanager
@@ -76,22 +80,22 @@ def _sampled(kernel: Kernel) -> Generator[Sample]:
         with ExitStack() as stack:
             resident = kernel.loaded.resident
             calls = [stack.enter_context(resident(*s, threads=kernel.threads)) for s in _sets(kernel.problem)]
-            yield _in_turn(calls)
+            yield _in_turn(calls, time.thread_time_ns if kernel.threads == 1 else time.perf_counter_ns)
     elif is_cold(kernel.target):
         yield _replayed(kernel)
     else:
         yield _on_gpu_alone(kernel)
 
 
-def _in_turn(calls: Sequence[Callable[[], None]]) -> Sample:
-    """A sample on the host."""
+def _in_turn(calls: Sequence[Callable[[], None]], clock: Callable[[], int]) -> Sample:
+    """A sample on the host, by a clock of nanoseconds."""
     turn = cycle(calls)
 
     def timed(count: int) -> float:
-        started = time.perf_counter_ns()
+        started = clock()
         for _ in range(count):
             next(turn)()
-        return (time.perf_counter_ns() - started) / count
+        return (clock() - started) / count
 
     one = min(timed(1) for _ in range(2))
     count = max(1, round(SAMPLE_NS / max(1.0, one)))
@@ -133,6 +137,11 @@ def _on_gpu_alone(kernel: Kernel) -> Sample:
     (arrays,), loaded = _sets(kernel.problem)[:1], kernel.loaded
     assert isinstance(loaded, CudaKernel), loaded
     return lambda: measure_on_gpu(loaded, *arrays, budget_s=REPLAY_S, warmup_s=0.0).median_ns
+
+
+def _none() -> int:
+    """What does not count where the clock of a thread does."""
+    return 0
 
 
 def _waited_ns() -> int:

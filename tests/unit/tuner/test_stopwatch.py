@@ -9,11 +9,14 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from itertools import count, islice
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.patience import HANG_S
 
+from imbrex.kernel import CPU
+from imbrex.problem import Gemm
 from imbrex.tuner import stopwatch, worker
 from imbrex.tuner.stopwatch import blocks
 
@@ -37,8 +40,28 @@ def test_a_block_in_which_threads_waited_for_a_processor_is_disturbed(
     monkeypatch.setattr(stopwatch, "_sampled", sampled)
     monkeypatch.setattr(stopwatch, "_stolen", lambda: 0)
     monkeypatch.setattr(stopwatch, "_waited_ns", lambda: next(waits))
-    kernels: Any = ["one", "other"]
+    kernels: Any = [SimpleNamespace(threads=2)] * 2
     assert list(islice(blocks(kernels), 3)) == [((1e6, 1e6), is_disturbed)] * 3
+
+
+def test_what_one_thread_does_is_timed_by_its_own_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call of which most of the time is others' takes what it computes; and no block is disturbed."""
+    assert all(ns < 5e6 for (ns,), _ in islice(blocks([_kernel(threads=1)]), 3))
+    assert all(ns > 20e6 for (ns,), _ in islice(blocks([_kernel(threads=2)]), 3))
+    monkeypatch.setattr(stopwatch, "_stolen", lambda: 0)
+    monkeypatch.setattr(stopwatch, "_waited_ns", count(0, HANG_S * 10**9).__next__)
+    assert not any(is_disturbed for _, is_disturbed in islice(blocks([_kernel(threads=1)]), 3))
+
+
+def _kernel(threads: int) -> Any:
+    """A kernel that waits."""
+
+    @contextmanager
+    def resident(*arrays: Any, threads: int) -> Generator[Callable[[], None]]:
+        yield lambda: time.sleep(0.02)
+
+    loaded = SimpleNamespace(resident=resident)
+    return SimpleNamespace(target=CPU, problem=Gemm(2, 2, 2), threads=threads, loaded=loaded)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="this system does not tell")
