@@ -53,6 +53,8 @@ def test_problems_are_spread_and_a_node_that_goes_takes_nothing_away(
     both = threading.Barrier(2, lose, HANG_S)
 
     def told(unit: Unit, weight: int, step: Step) -> None:
+        if not step.trials:  # it compiles
+            return
         lane = threading.get_ident()
         is_first = lane not in lanes
         lanes.setdefault(lane, set()).add(unit.problem)
