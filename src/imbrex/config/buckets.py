@@ -3,15 +3,17 @@
     v2:direct+product=v1:cpu:..@data_parallel,upto=16+product=v1:cpu:..@data_parallel
 
 Law: each bucket is tuned as a problem of its greatest size is, on a CPU so that no size of it loses much
-(`bucket_tuning`); strips of a depthwise convolution are those of the greatest.  Buckets of one tuning are
-one.  All have the algorithm of the greatest size.  A kernel that is told its size multiplies as the kernel of
-that size and tuning does, bit by bit.
+(`bucket_tuning`); strips of a depthwise convolution are those of the greatest.  Of a problem of several
+products, the phases of a strided gradient, a bucket has all of them, with one end.  Buckets of the same
+tunings are one.  All have the algorithm of the greatest size.  A kernel that is told its size multiplies as
+the kernel of that size and tuning does, bit by bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Final
 
 from imbrex.chip import CpuMachine, GpuMachine
@@ -73,26 +75,40 @@ def bucketed(request: Request) -> Configuration:
         return last
     wanted = replace(request, algorithm=last.algorithm)
     ends = (ENDS if isinstance(request.machine, CpuMachine) else TILE_ENDS)[size.name]
-    found: list[Bucket] = []
-    for end in (e for e in ends if size.least <= e < size.most):
-        one = _configured(wanted, end)
-        if _outline(one) == _outline(last):
-            found.append(Bucket(found[-1].end + 1 if found else size.least, end, one.products[0]))
-    found.append(Bucket(found[-1].end + 1 if found else size.least, size.most, last.products[0]))
-    return replace(last, products=_different(found, request, last))
+    best = {end: _configured(wanted, end) for end in ends if size.least <= end < size.most}
+    best = {end: one for end, one in best.items() if _outline(one) == _outline(last)} | {size.most: last}
+    firsts = (size.least, *(end + 1 for end in best))
+    ranges = list(zip(firsts, best, strict=False))
+    every: list[tuple[TunedProduct, ...]] = []
+    for at in range(len(last.products)):
+        found = [Bucket(first, end, best[end].products[at]) for first, end in ranges]
+        every.append(_different(found, request, last, at))
+    return replace(last, products=_together(every))
 
 
-def _different(found: Sequence[Bucket], request: Request, of: Configuration) -> tuple[TunedProduct, ...]:
-    """Buckets whose products differ."""
+def _together(every: Sequence[tuple[TunedProduct, ...]]) -> tuple[TunedProduct, ...]:
+    """Buckets of all products with the ends that any has.  every: of each product, its buckets."""
+    ends = sorted({one.upto for of in every for one in of if one.upto is not None})
+    made: list[TunedProduct] = []
+    for end in (*ends, None):
+        serving = (next(one for one in of if one.upto is None or (end and end <= one.upto)) for of in every)
+        made += [replace(one, upto=end) for one in serving]
+    return tuple(made)
+
+
+def _different(
+    found: Sequence[Bucket], request: Request, of: Configuration, at: int
+) -> tuple[TunedProduct, ...]:
+    """Buckets whose products differ.  at: which product of a bucket."""
     problem, machine = request.problem, request.machine
     if isinstance(machine, CpuMachine) and all(isinstance(one.best.tuning, CpuTuning) for one in found):
 
         def context_of(number: int) -> GemmContext:
             made = products(problem.at(number), of, machine)
             assert isinstance(made, Products), of
-            return made.products[0].context
+            return made.products[at].context
 
-        each = problem.gemm.n // problem.n if isinstance(problem, Conv2d) else 1
+        each = context_of(found[-1].end).n // problem.n if isinstance(problem, Conv2d) else 1
         return joined(found, lambda tuning: _along(tuning, problem), each, context_of, machine)
     kept = [found[-1].best]
     for one in reversed(found[:-1]):
@@ -136,13 +152,15 @@ def buckets(request: Request, configuration: Configuration) -> Iterator[tuple[Re
     least = size.least
     if not configuration.products:  # strips, which have no buckets
         yield request, configuration
-    for position, product in enumerate(configuration.products):
-        is_last = position == len(configuration.products) - 1
-        most = size.most if product.upto is None else product.upto
-        if not least <= most <= size.most or is_last != (product.upto is None):
+    groups = _groups(configuration)
+    for position, (upto, own) in enumerate(groups):
+        is_last = position == len(groups) - 1
+        most = size.most if upto is None else upto
+        are_all = len(own) == len(groups[0][1])
+        if not (are_all and least <= most <= size.most) or is_last != (upto is None):
             message = f"tunings of a run-time {size.name} ascend within {size}, the last without 'upto'"
             raise Diagnostic(f"{message}; got {_upto(configuration)}")
-        alone = replace(configuration, products=(replace(product, upto=None),))
+        alone = replace(configuration, products=own)
         yield replace(request, problem=_ranged(problem, least, most)), alone
         least = most + 1
 
@@ -151,8 +169,14 @@ def of_size(configuration: Configuration, size: int) -> Configuration:
     """The configuration of the kernel that one size has, as that of a problem of this number."""
     if not configuration.products:
         return configuration
-    product = next(p for p in configuration.products if p.upto is None or size <= p.upto)
-    return replace(configuration, products=(replace(product, upto=None),))
+    own = next(own for upto, own in _groups(configuration) if upto is None or size <= upto)
+    return replace(configuration, products=own)
+
+
+def _groups(of: Configuration) -> list[tuple[int | None, tuple[TunedProduct, ...]]]:
+    """The end of each bucket, and its products as those of a fixed size."""
+    found = groupby(of.products, lambda product: product.upto)
+    return [(upto, tuple(replace(product, upto=None) for product in own)) for upto, own in found]
 
 
 def _ranged(problem: Problem, least: int, most: int) -> Problem:

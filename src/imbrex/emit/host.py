@@ -110,8 +110,7 @@ def _wrapper(program: Program, target: str) -> list[str]:
     ]
     for launch in program.launches:
         if isinstance(launch, ZeroFill):
-            name, count = launch.buffer.name, launch.buffer.elements
-            lines += c.indented([f"__builtin_memset({name}, 0, size_t({count}) * sizeof(*{name}));"])
+            lines += c.indented([_zeroed(launch.buffer, program.count)])
         else:
             lines += c.indented(_launched(program, launch))
     scratch = [f"int64_t(sizeof({_space(program)}{k.name}_scratch))" for k in program.kernels]
@@ -124,6 +123,15 @@ def _wrapper(program: Program, target: str) -> list[str]:
         "// Bytes that each thread allocates while a launch runs: packing panels and the tile of C.",
         *table(f'extern "C" int64_t {symbol_of(program.name)}_workspace_bytes', scratch),
     ]
+
+
+def _zeroed(buffer: Buffer, count: Param | None) -> str:
+    """Zeros in all of an array that there is."""
+    if count is None or buffer.of_each is None:
+        elements = str(buffer.elements)
+    else:
+        elements = f"{count.name}) * size_t({buffer.of_each}"
+    return f"__builtin_memset({buffer.name}, 0, size_t({elements}) * sizeof(*{buffer.name}));"
 
 
 def _size_comment(count: Param | None) -> list[str]:

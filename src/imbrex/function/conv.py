@@ -112,8 +112,8 @@ def conv2d_backward_data(
 
     dy: of that result's shape, (n, k, ho, wo), in `output_layout`. w: (k, c / groups, y, x). input_shape:
     x's and so the gradient's, (n, c, h, w) in the order of `layout`; several sizes of x give one size of the
-    result under a stride, so that it has to be said. batches: "any" compiles one kernel for all n, on CPUs
-    and of stride 1; elsewhere each n has its own. All else, and errors, as of `conv2d`.
+    result under a stride, so that it has to be said. batches: "any" compiles one kernel for all n, on CPUs;
+    on GPUs each n has its own. All else, and errors, as of `conv2d`.
     """
     layouts = (layout, filter_layout, output_layout)
     given = ("input", "input_shape", input_shape)
@@ -142,19 +142,20 @@ def conv2d_backward_weight(
     emulate: Emulate = False,
     threads: int | None = None,
     stream: Any = None,
+    batches: Batches = "each",
     tune: Effort | None = None,
 ) -> Any:
     """The gradient of `conv2d(x, w)` by w, from `dy`, the gradient by its result.
 
     dy: of that result's shape, (n, k, ho, wo), in `output_layout`. x: (n, c, h, w) in the order of `layout`.
-    filter_shape: w's and so the gradient's, (k, c / groups, y, x) in the order of `filter_layout`. All else,
-    and errors, as of `conv2d`.
+    filter_shape: w's and so the gradient's, (k, c / groups, y, x) in the order of `filter_layout`. batches:
+    each n has its own kernel with either word, for the sums are over n. All else, and errors, as of `conv2d`.
     """
     layouts = (layout, filter_layout, output_layout)
     given = ("filter", "filter_shape", filter_shape)
     options = _ConvOptions(
         "backward_weight", stride, padding, dilation, groups, layouts, compute, target, emulate, given,
-        tune=tune,
+        batches=batches, tune=tune,
     )  # fmt: skip
     return _result(options, {"dy": ("output", dy), "x": ("input", x)}, out, threads, stream)
 

@@ -35,7 +35,7 @@ class Conv2d:
     and dilations (height, width); one integer means both.  Layouts are dimension names, outermost first.
     epilogue: forward only, what becomes of each element before it is stored; its bias has k elements.
     n: a number, or "?" or a range such as "?1..64" of what a kernel is told when it runs, forward or by the
-    input under stride 1: then n is the greatest and least_n the least one; see `problem.run_time`.
+    input: then n is the greatest and least_n the least one; see `problem.run_time`.
     """
 
     direction: Direction
@@ -278,8 +278,8 @@ def _check_run_time(conv: Conv2d) -> None:
         return
     if conv.least_n > conv.n:
         raise Diagnostic(f"the least n, {conv.least_n}, is above the greatest, {conv.n}", subject="n")
-    if conv.direction == "backward_weight" or (conv.direction == "backward_data" and conv.stride != (1, 1)):
-        message = "a run-time n goes with the forward direction, and with backward_data of stride 1, got"
-        hint = "give n a number; 'forward' is -F 1 in a MIOpenDriver line, whose default is all three"
-        raise Diagnostic(f"{message} {conv.direction} of stride {conv.stride}", hint=hint, subject="n")
+    if conv.direction == "backward_weight":
+        message = "a run-time n goes with forward and backward_data, and backward_weight sums over it"
+        hint = "give n a number; -F 1 and -F 2 are the other two in a MIOpenDriver line, whose default is all"
+        raise Diagnostic(message, hint=hint, subject="n")
     expect_outermost("n", [(role, conv.layout(role)) for role in ("input", "output")])
