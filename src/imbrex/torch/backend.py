@@ -72,8 +72,7 @@ def _value(node: Any) -> Any:
 def _swap(first: Any, graph: Any) -> None:
     """Makes it, and what follows it, one call of ours."""
     ours = FUNCTIONS[first.target]
-    named: dict[str, Any] = {"fallback": True}
-    named |= {} if ours is call.conv_transpose2d else {"batches": "any"}
+    named: dict[str, Any] = {"fallback": True, "batches": "any"}
     nodes, norm = [first], None
     while ours is not call.conv_transpose2d and (after := only_user(nodes[-1])) is not None:
         if is_changed(first, after, nodes, graph, None):

@@ -99,6 +99,7 @@ def conv_transpose2d(
     activation: str | None = None,
     residual: Any = None,
     fallback: bool = False,
+    batches: Batches | None = None,
 ) -> Any:
     """torch.nn.functional.conv_transpose2d; what is added, and the activation, are torch's."""
     expect_tensors("input", input, "weight", weight)
@@ -107,7 +108,8 @@ def conv_transpose2d(
         more = None if residual is None else residual.unsqueeze(0)
         of_one = (bias, stride, padding, output_padding, groups, dilation)
         return conv_transpose2d(
-            input.unsqueeze(0), weight, *of_one, activation=activation, residual=more, fallback=fallback
+            input.unsqueeze(0), weight, *of_one, activation=activation, residual=more, fallback=fallback,
+            batches=batches,
         ).squeeze(0)  # fmt: skip
     expect_rank(4, "input", input)
     expect_rank(4, "weight", weight)
@@ -123,7 +125,7 @@ def conv_transpose2d(
     expect_fit("bias", bias, shape[1:2])
     expect_fit("residual", residual, shape)
     both = [around[0], around[0], around[1], around[1]]
-    result = _data(input, weight, shape, steps, both, apart, groups, kernels(fallback, None)[0])
+    result = _data(input, weight, shape, steps, both, apart, groups, *kernels(fallback, batches))
     if bias is not None:
         result = result + bias.to(result.dtype).reshape(-1, 1, 1)
     if residual is not None:

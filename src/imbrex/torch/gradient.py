@@ -72,7 +72,7 @@ def _by_factors(ctx: Any, dz: Any, x: Any, w: Any, scale: Any) -> Any:
     if dz is None:
         return (None,) * 12
     by_x, by_w, by_scale, by_bias, by_residual = ctx.needs_input_grad[:5]
-    words = (*ctx.moves, ctx.kernels[0])
+    words = (*ctx.moves, *ctx.kernels)
     scaled = _times(dz, scale)
     dx = _data(scaled, w, x.shape, *words) if by_x else None
     dw = _weight(scaled, x, w.shape, *words) if by_w else None
@@ -98,7 +98,7 @@ def _data_backward(ctx: Any, g: Any) -> Any:
     by_dy, by_w = ctx.needs_input_grad[:2]
     ddy = _again(g, w, ctx.words) if by_dy else None
     dw = _weight(dy, g, w.shape, *ctx.words) if by_w else None
-    return ddy, dw, None, None, None, None, None, None
+    return ddy, dw, *(None,) * 7
 
 
 def _weight_backward(ctx: Any, g: Any) -> Any:
@@ -106,13 +106,13 @@ def _weight_backward(ctx: Any, g: Any) -> Any:
     by_dy, by_x = ctx.needs_input_grad[:2]
     ddy = _again(x, g, ctx.words) if by_dy else None
     dx = _data(dy, g, x.shape, *ctx.words) if by_x else None
-    return ddy, dx, None, None, None, None, None, None
+    return ddy, dx, *(None,) * 7
 
 
 def _again(x: Any, w: Any, words: tuple[Any, ...]) -> Any:
-    """The convolution that a gradient is of.  words: its moves, and whether it falls back."""
-    *moves, fallback = words
-    return _conv2d(x, w, None, None, None, *moves, "", fallback)
+    """The convolution that a gradient is of.  words: its moves, fallback and batches."""
+    *moves, fallback, batches = words
+    return _conv2d(x, w, None, None, None, *moves, "", fallback, batches)
 
 
 def _keep_product(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -147,7 +147,7 @@ def _by_matrices(ctx: Any, dz: Any, a: Any, b: Any) -> Any:
     alpha, _, fallback, batches = ctx.words
     by_a, by_b, by_bias, by_residual = ctx.needs_input_grad[:4]
     da = _product(dz, b.mT, None, None, alpha, "", fallback, batches) if by_a else None
-    db = _product(a.mT, dz, None, None, alpha, "", fallback) if by_b else None
+    db = _product(a.mT, dz, None, None, alpha, "", fallback) if by_b else None  # rows are its sums
     dbias = dz.flatten(0, -2).sum(0) if by_bias else None
     return da, db, dbias, dz if by_residual else None, None, None, None, None
 

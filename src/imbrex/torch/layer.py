@@ -113,7 +113,7 @@ class ConvTranspose2d(Layer, _nn.ConvTranspose2d):
             return _nn.ConvTranspose2d.forward(self, input, output_size)
         return call.conv_transpose2d(
             input, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.groups,
-            self.dilation, fallback=self.imbrex_swapped.fallback,
+            self.dilation, fallback=self.imbrex_swapped.fallback, batches=self.imbrex_swapped.batches,
         )  # fmt: skip
 
 
@@ -187,11 +187,10 @@ def _note(layer: Any, shape: tuple[int, ...]) -> None:
 
 def _own(layer: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """What of a shape takes another kernel where it is another one: not the number of images, or of rows,
-    where one kernel is for any.  A convolution's gradients have kernels of each number.
+    where one kernel is for any.  The gradient by a weight is a sum over them, and has kernels of each number.
     """
-    if layer.imbrex_swapped.batches == "each" or isinstance(layer, ConvTranspose2d):
+    if layer.imbrex_swapped.batches == "each" or (torch.is_grad_enabled() and layer.weight.requires_grad):
         return shape
     if isinstance(layer, Linear):
         return shape if prod(shape[:-1]) > MOST_ROWS else ()
-    has_gradients = torch.is_grad_enabled() and layer.weight.requires_grad
-    return shape if has_gradients or len(shape) != 4 or shape[0] > MOST_IMAGES else shape[1:]
+    return shape if len(shape) != 4 or shape[0] > MOST_IMAGES else shape[1:]

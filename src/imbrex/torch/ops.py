@@ -36,16 +36,15 @@ _TAGS: Final = (
     getattr(torch.Tag, "needs_exact_strides", torch.Tag.needs_fixed_stride_order),
 )
 _MOVES: Final = "int[2] stride, int[4] pads, int[2] dilation, int groups"
-_FALLBACK: Final = "bool fallback"
-_BATCHES: Final = f"{_FALLBACK}, str batches='each'"
+_BATCHES: Final = "bool fallback, str batches='each'"
 _MORE: Final = "Tensor? bias, Tensor? residual"
 _CONVOLVED: Final = f"Tensor x, Tensor w, Tensor? scale, {_MORE}, {_MOVES}, str activation, {_BATCHES}"
 _MULTIPLIED: Final = f"Tensor a, Tensor b, {_MORE}, float alpha, str activation, {_BATCHES}"
 _SCHEMAS: Final = (
     f"conv2d({_CONVOLVED}) -> Tensor",
     f"conv2d_with_sums({_CONVOLVED}) -> (Tensor, Tensor)",
-    f"conv2d_backward_data(Tensor dy, Tensor w, SymInt[4] input_shape, {_MOVES}, {_FALLBACK}) -> Tensor",
-    f"conv2d_backward_weight(Tensor dy, Tensor x, SymInt[4] filter_shape, {_MOVES}, {_FALLBACK}) -> Tensor",
+    f"conv2d_backward_data(Tensor dy, Tensor w, SymInt[4] input_shape, {_MOVES}, {_BATCHES}) -> Tensor",
+    f"conv2d_backward_weight(Tensor dy, Tensor x, SymInt[4] filter_shape, {_MOVES}, {_BATCHES}) -> Tensor",
     f"product({_MULTIPLIED}) -> Tensor",
     f"product_with_sums({_MULTIPLIED}) -> (Tensor, Tensor)",
 )
@@ -111,13 +110,23 @@ def _two_of(fake: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
 def _gradient(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
     """A gradient of a convolution, by a function of ours and one of torch's."""
 
-    def computed(one: Any, other: Any, shape: Sequence[int], *words: Any) -> Any:
-        *moves, fallback = words
+    def computed(
+        one: Any,
+        other: Any,
+        shape: Sequence[int],
+        stride: Sequence[int],
+        pads: Sequence[int],
+        dilation: Sequence[int],
+        groups: int,
+        fallback: bool,
+        batches: Batches = "each",
+    ) -> Any:
+        moves = stride, pads, dilation, groups
         out = images(shape, one, other)
 
         def kernel() -> Any:
-            named = _moves(*moves)
-            return ours(one, other, tuple(shape), **named, out=out, threads=_threads(one))
+            made = {"out": out, "threads": _threads(one), "batches": batches}
+            return ours(one, other, tuple(shape), **_moves(*moves), **made)
 
         return answered(kernel, lambda: theirs(one, other, shape, *moves), out) if fallback else kernel()
 

@@ -14,6 +14,7 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 import imbrex  # noqa: E402
 import imbrex.torch as ours  # noqa: E402
 from imbrex.function import batches  # noqa: E402
+from imbrex.problem import Conv2d  # noqa: E402
 from imbrex.torch import fallback  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -71,6 +72,40 @@ def test_bits_of_results_and_gradients_are_those_of_fixed_kernels() -> None:
         arrays = [one.detach().numpy() for one in given]
         assert torch.equal(torch.from_numpy(fixed(*arrays)), got.detach())
     torch.testing.assert_close(dw, dy.T @ x)
+
+
+def test_an_epoch_of_many_numbers_compiles_two_kernels_of_results_and_of_gradients_by_images(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Strides, a transposed convolution and a linear layer; gradients by weights have one for each number."""
+    made: list[Any] = []
+    compile = batches.compile
+    monkeypatch.setattr(batches, "compile", lambda of, **words: (compile(of, **words), made.append(of))[0])
+    torch.manual_seed(5)
+    down, up = torch.randn(6, 3, 3, 3, requires_grad=True), torch.randn(6, 4, 2, 2, requires_grad=True)
+    even, last = torch.randn(4, 4, 3, 3, requires_grad=True), torch.randn(5, 144, requires_grad=True)
+    weights = (down, up, even, last)
+    F = nn.functional
+    for number in (4, 3, 1, 5):
+        x = torch.randn(number, 3, 12, 12, requires_grad=True)
+        y = ours.conv2d(x, down, stride=2, padding=1, activation="gelu", batches="any")
+        y = ours.conv_transpose2d(y, up, stride=2, batches="any")
+        y = ours.conv2d(y, even, stride=2, padding=1, activation="relu", batches="any")
+        y = ours.linear(y.flatten(1), last, batches="any")
+        want = F.conv_transpose2d(F.gelu(F.conv2d(x, down, stride=2, padding=1)), up, stride=2)
+        want = F.linear(torch.relu(F.conv2d(want, even, stride=2, padding=1)).flatten(1), last)
+        torch.testing.assert_close(y, want, rtol=1e-4, atol=1e-4)
+        dy = torch.randn_like(y)
+        got = torch.autograd.grad(y, (x, *weights), dy)
+        for one, other in zip(got, torch.autograd.grad(want, (x, *weights), dy), strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=2e-3)
+    by_images = {of for of in made if not _is_of_weights(of)}
+    assert {of.n if isinstance(of, Conv2d) else of.m for of in by_images if of.run_time is None} == {4}
+    assert len(opened := [of for of in by_images if of.run_time]) == 8, opened
+
+
+def _is_of_weights(problem: Any) -> bool:
+    return problem.direction == "backward_weight" if isinstance(problem, Conv2d) else problem.m == 144
 
 
 class Layer(nn.Module):
