@@ -24,6 +24,15 @@ CASES: list[tuple[Problem, str]] = [
 ]
 
 
+REDUCED: list[tuple[Problem, int]] = [
+    (Gemm(57, 41, 280, dtype="f16"), 1),
+    (Gemm(40, 70, 284, dtype="bf16", batch=2, alpha=2.0, beta=3.0), 4),
+    (Conv2d("backward_weight", 8, 8, 6, 6, 16, 3, 3, pad_h=1, pad_w=1, dtype="f16"), 2),
+    (Gemm(60, 61, 288, dtype="f16", epilogue="relu(x + bias)"), 1),
+    (Gemm(60, 61, 570, dtype="i8"), 1),
+]
+"""Products of nine steps of K, and the tiles of their results."""
+
 SCHEDULES = (
     "stream_k:5",
     "stream_k:5/wgm=2/xcd=3",
@@ -38,6 +47,21 @@ SCHEDULES = (
 def test_equals_the_reference(problem: Problem, tuning: str, schedule: str, chip: str, gpu: Gpu) -> None:
     gpu(chip)
     kernel = compile(problem, chip, tuning, schedule=schedule)
+    for seed in (1, 2):
+        outcome = kernel.check(seed)
+        assert outcome.is_right and outcome.is_exact, str(outcome)
+
+
+@pytest.mark.parametrize("chip", ["gfx90a", "gfx942", "gfx950"])
+@pytest.mark.parametrize(
+    ("problem", "outputs"), REDUCED, ids=["gemm", "batches", "weights", "epilogue", "i8"]
+)
+def test_sums_that_a_second_launch_adds(problem: Problem, outputs: int, chip: str, gpu: Gpu) -> None:
+    """Of nine pieces of K, so that eight are added at once and one after them."""
+    gpu(chip)
+    pack = 16 // problem.dtype.bytes
+    kernel = compile(problem, chip, f"v1:xdlops:64,64,4,32,32,{pack}", schedule=f"reduce_k:{9 * outputs}")
+    assert kernel.grid_sizes[-2:] == (9 * outputs, 4 * outputs)
     for seed in (1, 2):
         outcome = kernel.check(seed)
         assert outcome.is_right and outcome.is_exact, str(outcome)

@@ -24,6 +24,7 @@ from imbrex.config.launch_cycles import launch_cycles
 from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.xdlops.plan import XdlopsTuning
+from imbrex.config.xdlops.reduce import pieces_of
 from imbrex.config.xdlops.residency import kept_waves
 
 __all__ = ["LaunchHints", "launch_hints"]
@@ -67,11 +68,14 @@ def _of_waves(
     if not isinstance(made, Products):
         return (NOTHING,) * count
     multiplied = zip(of.products, made.products, strict=True)
-    kept = (_kept(tuned, product.context, machine) for tuned, product in multiplied)
+    kept = (hint for tuned, product in multiplied for hint in _kept(tuned, product.context, machine))
     return (*(NOTHING for _ in made.before), *kept, *(NOTHING for _ in made.after))
 
 
-def _kept(product: TunedProduct, context: GemmContext, machine: GpuMachine) -> LaunchHints:
+def _kept(product: TunedProduct, context: GemmContext, machine: GpuMachine) -> tuple[LaunchHints, ...]:
+    """Hints of a product, and of the launch that adds its partial sums, where there is one."""
     if not isinstance(product.tuning, XdlopsTuning):
-        return NOTHING
-    return LaunchHints(kept_waves=kept_waves(product.tuning.plan(context, machine)))
+        return (NOTHING,)
+    plan = product.tuning.plan(context, machine)
+    own = LaunchHints(kept_waves=kept_waves(plan))
+    return (own, NOTHING) if pieces_of(plan, product.schedule) > 1 else (own,)

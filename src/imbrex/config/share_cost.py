@@ -35,6 +35,7 @@ from imbrex.config.tiles import DATA_PARALLEL, TileSchedule, resident
 from imbrex.config.tuning import Tuning
 from imbrex.config.xdlops.cost import tile_cost, wave_cycles
 from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
+from imbrex.config.xdlops.reduce import Reduced, reduced, reductions
 from imbrex.config.xdlops.residency import resident_groups
 from imbrex.view.work.streamk import MODES, Plan, Tiles
 
@@ -109,6 +110,7 @@ def offers(
                 for count in _counts(tuning, context, machine)
             ]
             found += [min(tried, key=lambda offer: offer.cost)] if tried else []
+        found += _reductions(context, machine, family, given)[:1]
     return [first, *sorted(found, key=lambda offer: offer.cost)]
 
 
@@ -121,12 +123,35 @@ def every(context: GemmContext, machine: Machine, family: Family) -> Iterator[Of
         for mode, tuning in product(MODES[1:], _considered(context, machine, family)):
             for count in _counts(tuning, context, machine):
                 yield _offer(TileSchedule(mode, count), tuning, context, machine)
+        yield from _reductions(context, machine, family)
 
 
 def best(context: GemmContext, machine: Machine, family: Family, given: Tuning | None = None) -> Offer:
     """data_parallel, unless another mode saves more than `margin`."""
     first, *others = offers(context, machine, family, given)
     return others[0] if others and others[0].cost < first.cost * (1 - margin(first)) else first
+
+
+def _reductions(
+    context: GemmContext,
+    machine: Machine,
+    family: Family,
+    given: Tuning | None = None,
+    workgroups: int | None = None,
+) -> list[Offer]:
+    """Pieces of K that a second launch adds, of waves that multiply matrices; the best first."""
+    if not isinstance(machine, GpuMachine):
+        return []
+    tunings = candidates(context, machine, family) if given is None else (given,)
+    waves = [t for t in tunings if isinstance(t, XdlopsTuning) and not check(t, context, machine)]
+    return [_reduced(one, clocks) for one, clocks in reductions(waves, context, machine, workgroups)]
+
+
+def _reduced(one: Reduced, clocks: float) -> Offer:
+    plan = one.plan
+    tiles = Tiles(plan.grid_size, 1, plan.k_iterations)
+    count = one.workgroups
+    return Offer(one.schedule, plan.tuning, tiles, count, one.steps, one.pieces - 1, one.sums, clocks)
 
 
 def _counts(tuning: Tuning, context: GemmContext, machine: Machine) -> Iterable[int]:
@@ -147,6 +172,9 @@ def tuning_for(schedule: TileSchedule, context: GemmContext, machine: Machine, f
     """The tuning that serves a schedule best."""
     if not schedule.is_shared:
         return choose(context, machine, family)
+    if schedule.mode == "reduce_k":
+        found = _reductions(context, machine, family, workgroups=schedule.workgroups)
+        return found[0].tuning if found else choose(context, machine, family)
     tunings = _considered(context, machine, family)
     if not tunings:
         return choose(context, machine, family)
@@ -178,6 +206,11 @@ def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine
             cost = wave_cycles(wave)
         return Offer(schedule, tuning, steps.tiles, at_a_time, rounds * steps.tiles.k, 0, 0.0, cost)
     assert schedule.workgroups is not None
+    if schedule.mode == "reduce_k":
+        wave = _wave_plan(tuning, context, machine)
+        assert wave is not None, tuning
+        one = reduced(wave, schedule.workgroups)
+        return _reduced(one, one.clocks)
     groups = _groups(schedule.workgroups, tuning, context, machine)
     steps, at_a_time = _steps(tuning, context, machine, groups), groups * at_a_time
     tiles = steps.tiles

@@ -19,6 +19,7 @@ from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tuning import Tuning, is_pipelined
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.plan import WarpgroupTuning
+from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.work.workgroup import RasterOrder
 
@@ -67,6 +68,8 @@ def _scheduled(
         if schedule not in (AUTO, DATA_PARALLEL):
             raise Diagnostic(f"windows of one step of K are not shared by {schedule}", hint="leave it out")
         return given, DATA_PARALLEL
+    if schedule != AUTO and schedule.mode == "reduce_k":
+        _expect_reducing(family if given is None else given.kind, schedule)
     if isinstance(machine, GpuMachine) and (family if given is None else given.kind) == "warpgroup":
         assert given is None or isinstance(given, WarpgroupTuning)
         if schedule != AUTO and schedule.order is not None:
@@ -85,6 +88,14 @@ def _scheduled(
     assert isinstance(schedule, TileSchedule)
     taken = given or share_cost.tuning_for(schedule, context, machine, family)
     return taken, ordered(schedule, taken, context, machine)
+
+
+def _expect_reducing(kind: str, schedule: TileSchedule) -> None:
+    """A Diagnostic where no second launch adds partial sums."""
+    if kind != XdlopsTuning.kind:
+        raise Diagnostic(f"{schedule} is for waves that multiply matrices, on AMD GPUs", hint="say split_k")
+    if schedule.order is not None and not schedule.order.is_plain:
+        raise Diagnostic("reduce_k begins tiles in the order of their numbers", hint="leave the order out")
 
 
 def resolved(tuning: Tuning, schedule: TileSchedule, machine: Machine) -> TileSchedule:

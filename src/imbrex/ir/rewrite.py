@@ -81,9 +81,9 @@ class Run:
             return
         self.loop_between(name, self.index(start), self.index(end), step, body)
 
-    def rolled(self, name: str, count: int, body: Callable[[Run, SSAValue], None]) -> None:
+    def rolled(self, name: str, count: int, body: Callable[[Run, SSAValue], None], step: int = 1) -> None:
         """A loop from 0 below `count` that is not written out, where a work item's others are."""
-        self.loop(name, 0, count, 1, body)
+        self.loop(name, 0, count, step, body)
         self.ops[-1].attributes[ROLLED] = UnitAttr()
 
     def loop_between(

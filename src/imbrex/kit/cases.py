@@ -96,7 +96,7 @@ def _microscaled(types: tuple[str, ...]) -> Iterator[Case]:
 
 
 def _families() -> Iterator[Case]:
-    for schedule in ("split_k:4", "stream_k:40", "two_tile:5", "two_tile_dp_first:5"):
+    for schedule in ("split_k:4", "stream_k:40", "two_tile:5", "two_tile_dp_first:5", "reduce_k:60"):
         yield Case(_gemm(260, 200, 1024, dtype="f16"), schedule=schedule)
     yield Case(_gemm(260, 200, 1024, dtype="f16", transpose_b=True), schedule="data_parallel/wgm=4/xcd=8")
     for dtype in ("f32", "f16", "i8"):

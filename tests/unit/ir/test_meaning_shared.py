@@ -49,6 +49,7 @@ WEIGHT = Conv2d("backward_weight", n=2, c=3, h=6, w=5, k=4, y=3, x=3, pad_h=(1, 
 CASES = [
     *(Shared(Gemm(37, 40, 50, alpha=2.0), tuning, schedule=s) for tuning in (GENERAL, CPU) for s in MODES),
     *(Shared(Gemm(40, 37, 80, dtype="f16"), WAVES, schedule=s) for s in MODES),
+    *(Shared(Gemm(40, 37, 80, dtype="f16", beta=2.0), WAVES, schedule=f"reduce_k:{n}") for n in (3, 9, 20)),
     Shared(Gemm(37, 40, 50, batch=2, beta=3.0), GENERAL, schedule="stream_k:5"),
     *(Shared(WEIGHT, tuning, schedule="stream_k:5") for tuning in (GENERAL, CPU)),
     *(Shared(Gemm(37, 40, k), GENERAL, schedule="stream_k:3") for k in (4, 8)),  # steps: one, two

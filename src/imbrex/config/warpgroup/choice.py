@@ -21,7 +21,7 @@ from imbrex.config.warpgroup.cost import Priced
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.space import warpgroup_space
 from imbrex.diagnostic import Diagnostic
-from imbrex.view.work.streamk import WORDS, Mode, even_pieces
+from imbrex.view.work.streamk import CLUSTERED, Mode, even_pieces
 
 __all__ = ["MARGIN", "best_schedule", "best_tuning", "every", "offers", "scheduled", "taken"]
 
@@ -135,7 +135,7 @@ def _costed(pairs: Sequence[Serving]) -> Sequence[Costed]:
 
 
 def _modes(context: GemmContext) -> Sequence[Mode]:
-    return WORDS if context.phases == 1 else WORDS[:1]
+    return CLUSTERED if context.phases == 1 else CLUSTERED[:1]
 
 
 def _offer(cycles: float, serving: Serving) -> Offer:

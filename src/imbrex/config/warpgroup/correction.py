@@ -37,7 +37,7 @@ from imbrex.config.warpgroup.cost import Priced
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.terms import Terms, terms
-from imbrex.view.work.streamk import WORDS
+from imbrex.view.work.streamk import CLUSTERED
 
 __all__ = ["Networks", "corrected", "inputs", "is_corrected", "log_correction"]
 
@@ -84,7 +84,7 @@ def silu(values: Weights) -> Weights:
 def inputs(known: Sequence[Terms]) -> Numbers:
     """A row for each: the terms but for the mode, and for each mode whether it is the one."""
     rows = np.array(known, dtype=np.float64).reshape(-1, len(Terms._fields))
-    modes = rows[:, [MODE]] == np.arange(len(WORDS))
+    modes = rows[:, [MODE]] == np.arange(len(CLUSTERED))
     return np.hstack([np.delete(rows, MODE, axis=1), modes])
 
 

@@ -17,7 +17,7 @@ from imbrex.config.warpgroup.cost import Priced
 from imbrex.config.warpgroup.plan import WarpgroupPlan
 from imbrex.config.warpgroup.steps import Steps
 from imbrex.config.warpgroup.traffic import neighbours
-from imbrex.view.work.streamk import WORDS
+from imbrex.view.work.streamk import CLUSTERED
 
 __all__ = ["Terms", "terms"]
 
@@ -95,7 +95,7 @@ def terms(priced: Priced, schedule: TileSchedule) -> Terms:
     full, last = divmod(plan.units, resident)
     return Terms(
         **_of_tuning(plan),
-        mode=WORDS.index(schedule.mode),
+        mode=CLUSTERED.index(schedule.mode),
         clusters=log2(1 + (schedule.workgroups or 0)),
         filled=step.active / WARPGROUPS.compute_units,
         rounds=log2(1 + full),

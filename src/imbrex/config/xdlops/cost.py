@@ -28,6 +28,7 @@ __all__ = [
     "bounds_of",
     "prediction_of",
     "ranked",
+    "rounds_of",
     "spent",
     "step_trip",
     "tile_cost",
@@ -141,9 +142,13 @@ def ranked(plans: Sequence[XdlopsPlan]) -> list[float]:
 
 
 def _rounds(plan: XdlopsPlan) -> Iterator[tuple[int, int]]:
-    """How many rounds a compute unit holds how many workgroups."""
+    return rounds_of(plan, plan.grid_size)
+
+
+def rounds_of(plan: XdlopsPlan, workgroups: int) -> Iterator[tuple[int, int]]:
+    """How many rounds a compute unit holds how many of so many workgroups."""
     units, most = plan.machine.compute_units, resident_groups(plan)
-    full, rest = divmod(plan.grid_size, units * most)
+    full, rest = divmod(workgroups, units * most)
     if full:
         yield full, most
     if rest:

@@ -220,6 +220,12 @@ class XdlopsPlan:
         return self.tuning.buffers * sum(self.lds_buffer_bytes)
 
     @property
+    def stored_bytes(self) -> int:
+        """Bytes of all tiles of C, with what they overhang."""
+        t = self.tuning
+        return self.grid_size * t.m_per_block * t.n_per_block * self.context.dtype.output.bytes
+
+    @property
     def c_data_per_write(self) -> int:
         """Elements in one store to C: neighbouring rows that a lane holds, where they are neighbours in
         memory.

@@ -24,7 +24,7 @@ from imbrex.ir.shape import element_of, shape_of, space_of
 from imbrex.ir.source import expect
 from imbrex.view.work.pairs import BOUNDS, Bound
 from imbrex.view.work.segment import QUANTITIES, Quantity, SegmentWalk
-from imbrex.view.work.streamk import MODES, Mode, Plan, Tiles
+from imbrex.view.work.streamk import SPLIT, Mode, Plan, Tiles
 from imbrex.view.work.workgroup import ALONG, Along, begun, numbered
 
 
@@ -50,7 +50,7 @@ class SegmentOp(MiopenOp):
     @property
     def walk_(self) -> SegmentWalk:
         """The way through the section that the numbers mean."""
-        mode: Mode = next(m for m in MODES if m == self.schedule.data)
+        mode: Mode = next(m for m in SPLIT if m == self.schedule.data)
         plan = Plan(Tiles(self.outputs.data, 1, self.k_tiles.data), self.workgroups.data, mode)
         return SegmentWalk(plan, self.section.data)
 
@@ -60,7 +60,7 @@ class SegmentOp(MiopenOp):
 
     def verify_(self) -> None:
         expect_known(self.quantity, QUANTITIES, "quantity")
-        expect_known(self.schedule, MODES, "schedule")
+        expect_known(self.schedule, SPLIT, "schedule")
         for key in ("workgroups", "outputs", "k_tiles"):
             value = self.properties[key]
             assert isinstance(value, Int)

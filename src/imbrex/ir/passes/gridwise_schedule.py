@@ -21,7 +21,7 @@ workgroups.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import gcd, prod
 
@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import Attribute, SSAValue
 
 from imbrex.chip import VECTOR_BYTES
+from imbrex.config.block_plan import WavesBlock
 from imbrex.index.map import Dim, layer_over
 from imbrex.index.rule import Merge, PassThrough
 from imbrex.ir.element import element_bytes
@@ -42,7 +43,7 @@ from imbrex.ir.source import InvalidOp
 from imbrex.view.gemm.tile import Grid
 from imbrex.view.work.pairs import Bound
 from imbrex.view.work.segment import Quantity, SegmentWalk
-from imbrex.view.work.streamk import MODES, Plan, Tiles
+from imbrex.view.work.streamk import SPLIT, Plan, Tiles
 from imbrex.view.work.workgroup import RasterOrder
 
 
@@ -120,9 +121,17 @@ class Scheduled:
             return Scheduled(grid, None, order, given)
         if schedule.workgroups is None:
             raise InvalidOp(op, "'workgroups' is needed where workgroups share tiles", "schedule")
-        if schedule.mode not in MODES:
+        if schedule.mode not in SPLIT:
             raise InvalidOp(op, f"{schedule.mode} is for the pipeline 'warpgroup'", "schedule", "mode")
+        is_of_waves = isinstance(op.plan.data, WavesBlock)
+        if schedule.mode == "reduce_k" and not (is_of_waves and order.is_plain):
+            said = (
+                "reduce_k is for waves that multiply matrices, and begins tiles in the order of their numbers"
+            )
+            raise InvalidOp(op, said, "schedule", "mode")
         plan = Plan(Tiles(grid.workgroups, 1, grid.k_steps), schedule.workgroups, schedule.mode)
+        if plan.mode == "reduce_k":
+            plan = replace(plan, workgroups=plan.pieces * plan.tiles.outputs)
         return Scheduled(grid, plan, order, given)
 
     @property
@@ -151,9 +160,13 @@ class Scheduled:
     def workspace(self, before: Run, element: Attribute, sizes: Sequence[int]) -> tuple[SSAValue, SSAValue]:
         """Room for the partial sums of every workgroup, and the flags."""
         assert self.plan is not None
-        sums = WorkspaceOp.build(result_types=[memref(element, [self.plan.workgroups, *sizes], 0)])
-        sums.result.name_hint = "partial_sums"
-        return before.add(sums).result, _flags(before, self.plan.workgroups, "flags")
+        return self.sums(before, element, sizes), _flags(before, self.plan.workgroups, "flags")
+
+    def sums(self, before: Run, element: Attribute, sizes: Sequence[int]) -> SSAValue:
+        """Room for the partial sums of every workgroup."""
+        op = WorkspaceOp.build(result_types=[memref(element, [self.workgroups, *sizes], 0)])
+        op.result.name_hint = "partial_sums"
+        return before.add(op).result
 
     @property
     def _walks(self) -> list[SegmentWalk]:

@@ -52,16 +52,18 @@ def _workgroups(op: GridwiseGemmExOp, plan: ItemsBlock | WavesBlock | PanelBlock
     tiles = Tiles.of(op, (plan.m_per_block, plan.n_per_block, plan.k_per_block), run)
     sharing = Scheduled.of(op, tiles.grid, run)
     block = Block(arg_types=[IndexType(), IndexType()])
-    body = Run()
+    body, later = Run(), None
     given = Workgroup(op, tiles, sharing, run, body, *block.args)
     match plan:
         case PanelBlock():
             gridwise_cpu.workgroup(given, plan)
         case WavesBlock():
-            gridwise_xdlops.workgroup(given, plan)
+            later = gridwise_xdlops.workgroup(given, plan)
         case ItemsBlock():
             gridwise_gpu.workgroup(given, plan)
         case _:
             assert_never(plan)
     block.add_ops(body.ops)
     run.add(LaunchOp.over(sharing.workgroups, plan.block_size, Region(block)))
+    if later is not None:
+        later.launch(run)

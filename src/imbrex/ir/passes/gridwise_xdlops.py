@@ -24,6 +24,7 @@ from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.passes import gridwise_tiles, tiling
 from imbrex.ir.passes.gridwise_ahead import Ahead
+from imbrex.ir.passes.gridwise_reduce import Reduction
 from imbrex.ir.passes.gridwise_schedule import Part, finished, work_item_slots
 from imbrex.ir.passes.gridwise_steps import BUFFERS, Operand, StepOf, Steps, buffers, stages
 from imbrex.ir.passes.gridwise_tiles import Tiles
@@ -40,8 +41,8 @@ from imbrex.view.stage.lds import LdsLayout
 SIDES: Final[Mapping[str, Side]] = {"a": "m", "b": "n"}
 
 
-def workgroup(given: Workgroup, plan: WavesBlock) -> None:
-    """The body of the launch."""
+def workgroup(given: Workgroup, plan: WavesBlock) -> Reduction | None:
+    """The body of the launch.  What a second launch adds up comes back."""
     op, tiles, run, item = given.op, given.tiles, given.body, given.item
     element = element_of(op.a)
     block, is_scaled = (plan.m_per_block, plan.n_per_block), bool(tiles.scales)
@@ -50,7 +51,10 @@ def workgroup(given: Workgroup, plan: WavesBlock) -> None:
     shape = [cut.m_tiles, cut.n_tiles, cut.instruction.c_elements]
     thread_c = run.alloc("thread_c", accumulator_type(element), shape, PRIVATE)
     waves = _Waves(given, plan, cut, operands, thread_c)
-    slots = work_item_slots(given.sharing, given.before, thread_c, plan.block_size, item)
+    reduction = Reduction.of(op, plan, tiles.c, cut, given.sharing, given.before)
+    slots = (
+        None if reduction else work_item_slots(given.sharing, given.before, thread_c, plan.block_size, item)
+    )
 
     def multiply(output: SSAValue, into: Run, a: SSAValue, b: SSAValue, step: StepOf) -> None:
         scales = [(of.value, [step(into), output]) for of in tiles.scales]
@@ -62,19 +66,30 @@ def workgroup(given: Workgroup, plan: WavesBlock) -> None:
             waves.ahead(part, into)
         else:
             Steps(part, plan.k_per_block, operands, partial(multiply, part.output)).emit(into)
-        finished(into, part, thread_c, slots, partial(store, part.output))
+        if reduction is None:
+            finished(into, part, thread_c, slots, partial(store, part.output))
+        else:
+            into.add(reduction.leave(_ordered(thread_c, cut, into), part.slot, item))
 
     def store(output: SSAValue, into: Run) -> None:
-        dims = [Dim(name, size) for name, size in zip(("m_tile", "n_tile", "register"), shape, strict=True)]
-        held = into.view(thread_c, wave.held(dims, cut), "thread_c")
-        sizes = [size for size in shape_of(held) if size is not None]
-        thread_out = into.alloc("thread_out", accumulator_type(element), sizes, PRIVATE)
-        into.add(ThreadwiseCopyOp.build(operands=[held, [], thread_out, []]))
+        thread_out = _ordered(thread_c, cut, into)
         c = tiles.c.under(wave.computed(tiles.c.dims, cut), "c", into).value
         width = plan.matrix_c_dest_data_per_write
         into.add(gridwise_tiles.store(op, thread_out, c, [output, item], width))
 
     given.sharing.each(run, given.number, one_tile)
+    return reduction
+
+
+def _ordered(thread_c: SSAValue, cut: WaveTiles, into: Run) -> SSAValue:
+    """Registers of C in the order in which `wave.computed` numbers a work item's elements."""
+    names = ("m_tile", "n_tile", "register")
+    dims = [Dim(name, size or 0) for name, size in zip(names, shape_of(thread_c), strict=True)]
+    held = into.view(thread_c, wave.held(dims, cut), "thread_c")
+    sizes = [size for size in shape_of(held) if size is not None]
+    thread_out = into.alloc("thread_out", element_of(thread_c), sizes, PRIVATE)
+    into.add(ThreadwiseCopyOp.build(operands=[held, [], thread_out, []]))
+    return thread_out
 
 
 @dataclass(frozen=True)

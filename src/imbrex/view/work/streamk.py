@@ -11,6 +11,7 @@ tile, the workgroup that has k = 0 owns the tile, and the others send it their p
     two_tile           a Stream-K section of one to two output tiles a workgroup, then whole output tiles
     two_tile_dp_first  the same sections, the whole tiles first in time
     cluster_k          every output tile is cut into as many pieces as it has workgroups, which are a cluster
+    reduce_k           pieces as of split_k; nobody owns a tile: a second launch adds the partial sums of all
 
 Laws: every global tile belongs to one segment; each output tile is stored once, by its owner; an owner adds
 partial sums in the order of k, so that a result does not depend on timing; a segment that sends is the first
@@ -19,7 +20,8 @@ of its workgroup's share, so that nobody waits before sending.
 Workgroup numbers here are logical. Owners wait for higher numbers only; `started` numbers workgroups against
 hardware's order, so that those are the ones that hardware started earlier, and a launch makes progress with
 any number of resident workgroups. The workgroups of cluster_k run together: nobody owns their tile, each
-stores a part of it, and sums pass between them without a workspace.
+stores a part of it, and sums pass between them without a workspace. Those of reduce_k leave their sums in the
+workspace and wait for nobody.
 
 Source: rocRoller's AddStreamK (three modes, many partial sums a tile); Osama et al., Stream-K, PPoPP 2023.
 """
@@ -36,11 +38,15 @@ from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Embed, Merge, PassThrough, Rule, Unmerge
 
 Mode: TypeAlias = Literal[
-    "data_parallel", "split_k", "stream_k", "two_tile", "two_tile_dp_first", "cluster_k"
+    "data_parallel", "split_k", "stream_k", "two_tile", "two_tile_dp_first", "cluster_k", "reduce_k"
 ]
 WORDS: Final = get_args(Mode)
-MODES: Final = WORDS[:-1]
+MODES: Final = WORDS[:-2]
 """Modes over any number of workgroups, on any machine."""
+CLUSTERED: Final = WORDS[:-1]
+"""Modes of warpgroups."""
+SPLIT: Final = (*MODES, "reduce_k")
+"""Modes whose parts of tiles meet in a workspace."""
 
 FLAG_BYTES = 4
 ABREAST_SUMS: Final = 128 * 128
@@ -133,7 +139,7 @@ class Plan:
         match self.mode:
             case "data_parallel":
                 return (Section(0, t.total, -(-t.outputs // w) * t.k, t.k),)
-            case "split_k":
+            case "split_k" | "reduce_k":
                 pieces = max(1, min(t.k, w // t.outputs))
                 if pieces == 1:
                     return (Section(0, t.total, -(-t.outputs // w) * t.k, t.k),)
@@ -152,6 +158,14 @@ class Plan:
                     parts.append(Section(streamed, rest, rest // w, t.k))
                 return tuple(parts if self.mode == "two_tile" else reversed(parts))
 
+    @property
+    def pieces(self) -> int:
+        """Workgroups with partial sums of an output tile that a second launch adds: of reduce_k; 1 where the
+        sums are whole.
+        """
+        (section,) = self.sections if self.mode == "reduce_k" else (None,)
+        return 1 if section is None else -(-section.k_span // section.share)
+
     def segments(self, workgroup: int) -> Iterator[Segment]:
         """What one workgroup does, in order."""
         k = self.tiles.k
@@ -168,7 +182,7 @@ class Plan:
         """Output tile -> the segments that its owner receives, in the order of k; none where no tile has an
         owner.
         """
-        if self.mode == "cluster_k":
+        if self.mode in ("cluster_k", "reduce_k"):
             return {}
         found: dict[int, list[Segment]] = {}
         for workgroup in range(self.workgroups):
@@ -199,7 +213,9 @@ class Plan:
         return max(1, round(dies * longest.share / longest.k_span))
 
     def workspace_bytes(self, tile_bytes: int) -> int:
-        """Partial tiles, one a workgroup, and a flag for each; 0 where nothing is sent."""
+        """Partial tiles, one a workgroup, and a flag for each that is awaited; 0 without partial tiles."""
+        if self.pieces > 1:
+            return self.workgroups * tile_bytes
         return self.workgroups * (tile_bytes + FLAG_BYTES) if self.shared else 0
 
     @property

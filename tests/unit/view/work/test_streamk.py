@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -57,6 +58,29 @@ def test_sends_and_receives_match_and_nobody_waits_in_a_circle(plan: Plan) -> No
         assert all(s.workgroup > own.workgroup for s in parts)
     senders = [s.workgroup for parts in plan.shared.values() for s in parts]
     assert len(senders) == len(set(senders)), "a workgroup has one slot in the workspace"
+
+
+reducing = st.builds(
+    Plan,
+    st.builds(Tiles, counts, counts, st.integers(1, 40)),
+    st.integers(1, 60),
+    st.just("reduce_k"),
+)
+
+
+@settings(max_examples=300)
+@given(reducing)
+def test_pieces_that_a_second_launch_adds_are_neighbours(plan: Plan) -> None:
+    """Those of a tile have slots side by side, none is empty, and so many workgroups are cut alike again."""
+    t = plan.tiles
+    least = replace(plan, workgroups=plan.pieces * t.outputs)
+    assert least.pieces == plan.pieces and least.workgroups <= max(plan.workgroups, t.outputs)
+    found = computed(least)
+    assert len(found) == t.total and set(found.values()) == {1} and least.shared == {}
+    for workgroup in range(least.workgroups):
+        (segment,) = least.segments(workgroup)
+        assert segment.output == workgroup // plan.pieces
+    assert least.workspace_bytes(8) == (8 * least.workgroups if plan.pieces > 1 else 0)
 
 
 clustered = st.builds(
