@@ -15,11 +15,15 @@ from imbrex.dtype import (
     F8E4M3FNUZ,
     F8E5M2,
     F8E5M2FNUZ,
+    F32,
     I8,
     I32,
+    PAIRS,
     DType,
     dtype,
+    microscaled,
     packed,
+    product_of,
     widened,
 )
 
@@ -123,3 +127,16 @@ def test_unknown_name_hints_at_the_nearest() -> None:
 def test_what_has_a_type_is_none(value: Any) -> None:
     with pytest.raises(Diagnostic, match="unknown element type"):
         dtype(value)
+
+
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=str)
+def test_pairs_of_types_are_exchanged_and_scaled(pair: DType) -> None:
+    a, b = pair.operands
+    assert a != b and a.bits == b.bits == pair.bits and a.pack == b.pack == pair.pack
+    assert pair.exchanged.operands == (b, a) and pair.exchanged.exchanged is pair
+    assert pair.significand_bits == max(a.significand_bits, b.significand_bits)
+    assert pair.largest == min(a.largest, b.largest)
+    assert dtype(pair.name) is dtype(pair.aliases[0]) is pair if pair.aliases else dtype(pair.name) is pair
+    plain = product_of(a, b)
+    assert plain is not None and (pair is plain or pair is microscaled(plain))
+    assert product_of(a, F32) is None and product_of(a, a) is a and F32.operands == (F32, F32)

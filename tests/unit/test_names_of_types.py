@@ -1,4 +1,4 @@
-"""Nothing outside `dtype.py` looks at element types by name: whoever wants to know something asks the row.
+"""Nothing outside `dtype/` looks at element types by name: whoever wants to know something asks the row.
 
 Tables of instructions and of machines name types as instruction sets do, and `cdna/` reads those names.  Code
 looks at a name where it compares or matches it, or has it as a key or as a member of a table.
@@ -15,7 +15,7 @@ import pytest
 from imbrex.dtype import DTYPES
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "imbrex"
-INSTRUCTIONS = ("dtype.py", "view/mma/", "chip/", "cdna/", "build/amd/hot_loop/")
+INSTRUCTIONS = ("dtype/", "view/mma/", "chip/", "cdna/", "build/amd/hot_loop/")
 NAMES = {name for t in DTYPES.values() for name in (t.name, t.mlir_name, t.array_name)}
 EXCEPTIONS = {
     "bench/gpu/sets.py": {"f16", "bf16", "f8e4m3fn", "i8", "f32", "tf32"},  # names of sets, and their types
@@ -57,7 +57,7 @@ def faults(path: PurePosixPath, text: str) -> list[str]:
 
 def test_nobody_looks_at_names_of_types() -> None:
     sources = {PurePosixPath(p.relative_to(PACKAGE).as_posix()): p.read_text() for p in PACKAGE.rglob("*.py")}
-    assert PurePosixPath("dtype.py") in sources
+    assert PurePosixPath("dtype/row.py") in sources
     assert set(EXCEPTIONS) <= {path.as_posix() for path in sources}
     assert [fault for path, text in sources.items() for fault in faults(path, text)] == []
 

@@ -18,7 +18,7 @@ import click
 
 from imbrex.cli.skipped import Skipped
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import DTYPES, DType
+from imbrex.dtype import DTYPES, DType, product_of
 from imbrex.function.layout import following
 from imbrex.limit import read_bounded
 from imbrex.problem import Conv2d, Problem
@@ -118,6 +118,9 @@ def _of_chip(problem: Problem, chip: str | None) -> Problem:
     formats = set(FORMATS.get(chip or "", {}).values())
 
     def own(dtype: DType | None) -> DType | None:
+        if dtype is not None and dtype.pair is not None and not dtype.is_microscaled:
+            own_types = [own(of) for of in dtype.operands]
+            return dtype if None in own_types else product_of(*own_types)
         twin = DTYPES.get(f"{str(dtype).removesuffix('fn')}fnuz")
         return twin if twin is not None and twin.name in formats else dtype
 

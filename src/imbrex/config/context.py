@@ -88,7 +88,8 @@ class GemmContext:
     @property
     def exchanged(self) -> GemmContext:
         """The transposed product: B plays A, and n plays m."""
-        return replace(self, m=self.n, n=self.m, a=self.b, b=self.a, c=self.c.exchanged)
+        exchanged = {"a": self.b, "b": self.a, "c": self.c.exchanged, "dtype": self.dtype.exchanged}
+        return replace(self, m=self.n, n=self.m, **exchanged)
 
     def of_phases(self, phases: Sequence[int], lengths: Sequence[int]) -> GemmContext:
         """The same with the phase of each of the equal parts of K, and what batches have of a part."""

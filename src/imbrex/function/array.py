@@ -81,7 +81,7 @@ def computed(element: DType, compute: object) -> DType:
         found = dtype(compute)  # type: ignore[arg-type]
     except Diagnostic as error:
         raise ValueError(f"'compute' is no type: {error.message}") from None
-    if found.numpy != element.numpy:
+    if found.numpy != element.numpy or found.pair != element.pair:
         message = f"'compute' is {found}, and the arrays have dtype {element.numpy}"
         raise TypeError(f"{message}; another type is 'tf32', of float32")
     return found

@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from imbrex.dtype import DTYPES, E8M0, SCALED, DType, microscaled
+from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import DTYPES, E8M0, SCALED, DType, dtype, microscaled, product_of
 from imbrex.function.array import Laid, computed, laid, shared_element
 from imbrex.function.memory import Memory
 
@@ -40,12 +41,22 @@ def element_of(arrays: Mapping[str, Laid], compute: object, blocks: tuple[Any, .
     """The type of a product of these arrays, with scales of blocks or without; TypeError where there is
     none.
     """
-    element = computed(shared_element(arrays), compute)
+    element = computed(_of_two(arrays) or shared_element(arrays), compute)
     found = microscaled(element) if blocks else element
     if found is None:
         known = ", ".join(t.element.numpy.name for t in DTYPES.values() if t.is_microscaled)
         raise TypeError(f"'block_scales' are of {known}, and 'a' has dtype {element.numpy}")
     return found
+
+
+def _of_two(arrays: Mapping[str, Laid]) -> DType | None:
+    """The type of a product of arrays whose types differ; None where they are alike, or not multiplied."""
+    names = [array.type_name for array in arrays.values()]
+    try:
+        a, b = (dtype(name) for name in names)
+    except (Diagnostic, ValueError):
+        return None
+    return None if a == b else product_of(a, b)
 
 
 def laid_blocks(blocks: Sequence[Any], shape: tuple[int, ...], k: int, memory: Memory) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import SCALED, DType, dtype, packed
+from imbrex.dtype import SCALED, DType, dtype, microscaled, packed, product_of
 
 __all__ = ["InPacks", "in_packs"]
 
@@ -34,12 +34,18 @@ def in_packs(a: Any, b: Any, transposes: tuple[bool, bool], compute: object) -> 
             _viewed(a, "a", turned[0], requested), _viewed(b, "b", turned[1], requested), requested
         )
     kinds = [_narrow(f"mx{found}") if (found := _element(x)) is not None else None for x in (a, b)]
-    own = kinds[0]
-    if own is None or kinds[0] != kinds[1]:
+    own = _of_both(*kinds)
+    if own is None or kinds[0] is None or kinds[1] is None:
         return None
     if requested is not None and requested != own:
         raise TypeError(f"'compute' is {requested}, and the arrays have dtype {own.unpacked}")
-    return InPacks(_packed(a, "a", turned[0], own), _packed(b, "b", turned[1], own), own)
+    return InPacks(_packed(a, "a", turned[0], kinds[0]), _packed(b, "b", turned[1], kinds[1]), own)
+
+
+def _of_both(a: DType | None, b: DType | None) -> DType | None:
+    """The microscaled type of a product of such elements."""
+    found = None if a is None or b is None else product_of(a.element, b.element)
+    return None if found is None else microscaled(found)
 
 
 def _narrow(name: object) -> DType | None:

@@ -162,7 +162,7 @@ def _gemm(op: GemmOp) -> Gemm:
         transpose_b=transposes[1],
         alpha=op.alpha.data if op.alpha is not None else 1.0,
         beta=op.beta.data if op.beta is not None else 0.0,
-        dtype=product_type(element_of(op.a), op.scales),
+        dtype=product_type(element_of(op.a), element_of(op.b), op.scales),
         epilogue=_epilogue(op.c, op.a),
         least_m=_least(op, "m"),
         **leading,

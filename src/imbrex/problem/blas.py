@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import DTYPES, F16, F32, TF32, DType, microscaled
+from imbrex.dtype import DTYPES, F16, F32, TF32, DType, microscaled, product_of
 from imbrex.problem.flags import Flag, Flags, Line, Token, read_flags
 from imbrex.problem.gemm import Gemm, GemmRole
 from imbrex.problem.stride import LEADING, STRIDES, Matrices
@@ -85,17 +85,17 @@ def read_blas(line: Line, tokens: list[Token], tool: Tool) -> tuple[list[Gemm], 
 
 
 def _types(flags: Flags, tool: Tool) -> tuple[DType, DType]:
-    """The one type of a and b, and d's, which is c's, too, where beta reads it."""
+    """The type of a product of b by a, and d's, which is c's, too, where beta reads it."""
 
     def read(_: str, text: str) -> DType:
         return tool.types[text]
 
     precision = flags.get("precision", tool.usual, read)
     a = flags.get("a_type", precision, read)
-    if (b := flags.get("b_type", precision, read)) != a:
-        message = f"mixed types are not supported: a_type is {a}, so b_type must be {a}, got {b}"
-        raise flags.line.error(message, flags.values.get("b_type"))
-    a = _blocked(flags, a)
+    b = flags.get("b_type", precision, read)
+    if (found := product_of(b, a)) is None:
+        raise flags.line.error(_unpaired(a, b), flags.values.get("b_type"))
+    a = _blocked(flags, found)
     stored = flags.get("d_type", a.output, read)
     if stored.pack > 1:
         raise flags.line.error(f"no result is stored as {stored}", flags.values["d_type"])
@@ -111,6 +111,14 @@ def _types(flags: Flags, tool: Tool) -> tuple[DType, DType]:
         message = f"products of {a} are summed in {a.accumulator}, got compute_type {compute.text}"
         raise flags.line.error(message, compute, f"give {arithmetic[0]}")
     return a, stored
+
+
+def _unpaired(a: DType, b: DType) -> str:
+    """Says which types may be multiplied by those of a_type."""
+    fit = dict.fromkeys(str(of) for of in (a, *BY_NAME.values()) if product_of(of, a) is not None)
+    message = f"mixed types are not supported: a_type is {a}, so b_type must be {' or '.join(fit)}, got {b}"
+    is_narrow = max(a.bits, b.bits) <= 8 and a.is_float and b.is_float
+    return f"{message}; packs of elements of other bits count k otherwise" if is_narrow else message
 
 
 def _blocked(flags: Flags, element: DType) -> DType:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from imbrex.argument import truth
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.dtype import E8M0, I32, DType, dtype
+from imbrex.dtype import E8M0, I32, DType, dtype, microscaled
 from imbrex.numeral import MOST, must_be, shown
 
 __all__ = ["Pair", "constant", "flag", "number", "one_of", "operand_type", "pair", "whole"]
@@ -96,7 +96,11 @@ def operand_type(name: str | DType | npt.DTypeLike, *, has_scales: bool = True) 
         raise Diagnostic(message, hint="'mxf8e4m3fn' has such scales", subject="dtype")
     if not found.is_operand:
         message = f"products of {found} have scales of blocks"
-        raise Diagnostic(message, hint=f"say 'mx{found}'", subject="dtype")
+        raise Diagnostic(message, hint=f"say '{microscaled(found)}'", subject="dtype")
+    if found.pair is not None and not has_scales:
+        raise Diagnostic(
+            f"{found} is a type of matrix products", hint="convolutions have one", subject="dtype"
+        )
     if found.is_microscaled and not has_scales:
         hint = f"convolutions take no scales of blocks; say '{found.element}'"
         raise Diagnostic(f"{found} is a type of matrix products", hint=hint, subject="dtype")

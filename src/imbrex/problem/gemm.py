@@ -261,7 +261,7 @@ class Gemm:
     def element(self, role: GemmRole) -> DType:
         """The element type of that role's array."""
         if role != "c":
-            return self.dtype.element
+            return self.dtype.operands[0 if role == "a" else 1]
         return (self.epilogue and self.epilogue.result) or self.dtype.output
 
     @property

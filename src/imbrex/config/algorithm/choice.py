@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from imbrex.chip import WARPGROUPS, CpuMachine
+from imbrex.chip import GPU_MACHINES, WARPGROUPS, CpuMachine
 from imbrex.config.algorithm.aligned import ALREADY, aligned
 from imbrex.config.algorithm.channels_last import pays
 from imbrex.config.algorithm.cost import cycles
@@ -22,10 +22,8 @@ from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops.data_tiled import in_full
-from imbrex.config.xdlops.mfma import served
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d, Gemm
-from imbrex.view.mma import CHIPS
 
 __all__ = ["algorithm_of", "alternatives", "plain_of"]
 
@@ -108,13 +106,15 @@ def _expect_multiplied(request: Request) -> None:
     instructions do that.
     """
     machine, dtype = request.machine, request.problem.dtype
-    if (dtype.read_bits is None and not dtype.is_microscaled) or multiplies(machine, dtype):
+    needs_matrix = dtype.read_bits is not None or dtype.is_microscaled or dtype.pair is not None
+    if not needs_matrix or multiplies(machine, dtype):
         return
     message = f"{machine.name} has no matrix instruction that multiplies {dtype}"
     hint = "say f32, whose products read all of its bits"
-    if dtype.is_microscaled:
-        able = " and ".join(chip for chip in CHIPS if served(dtype, chip))
-        hint = f"{able} has; --emulate and --emulate=isa run its kernels on a CPU"
+    if dtype.is_microscaled or dtype.pair is not None:
+        able = [name for name, one in GPU_MACHINES.items() if multiplies(one, dtype)]
+        have = "has" if len(able) == 1 else "have"
+        hint = f"{' and '.join(able)} {have}; --emulate and --emulate=isa run its kernels on a CPU"
     raise Diagnostic(message, hint=hint)
 
 
@@ -130,6 +130,9 @@ def _of_product(request: Request, problem: Gemm) -> str | None:
         case "aligned":
             _expect_aligning(problem)
             return named
+        case _ if problem.dtype.pair is not None:
+            hint = "leave the algorithm out, and both are read where they are"
+            raise Diagnostic(f"algorithm '{named}' packs arrays of one type, not {problem.dtype}", hint=hint)
         case _ if problem.dtype.is_microscaled:
             hint = "leave the algorithm out, and scales are read where they are"
             raise Diagnostic(f"algorithm '{named}' packs no scales, which {problem.dtype} has", hint=hint)

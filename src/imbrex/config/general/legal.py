@@ -21,7 +21,9 @@ def block_size(plan: GeneralPlan, machine: GpuMachine) -> Reasons:
 
 def scales(plan: GeneralPlan, machine: GpuMachine) -> Reasons:
     """Work items multiply elements without scales."""
-    if plan.context.dtype.is_microscaled:
+    if plan.context.dtype.pair is not None:
+        yield f"work items multiply elements of one type, not {plan.context.dtype}; say xdlops"
+    elif plan.context.dtype.is_microscaled:
         yield f"work items take no scales, which {plan.context.dtype} has; say xdlops"
 
 

@@ -33,7 +33,7 @@ def takes(found: Instruction, dtype: DType, chip: str) -> bool:
     if dtype.is_microscaled and found.scale_a is None:
         return False
     formats = (found.format("a", chip), found.format("b", chip), found.format("c", chip))
-    return formats == (dtype.element.name, dtype.element.name, dtype.accumulator_name)
+    return formats == (*(of.name for of in dtype.operands), dtype.accumulator_name)
 
 
 @lru_cache(maxsize=256)

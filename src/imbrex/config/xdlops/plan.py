@@ -112,7 +112,7 @@ class XdlopsPlan:
     def wave_tiles(self) -> WaveTiles | None:
         """The cut of the block tile for the machine's instruction; None where none fits."""
         return mfma.chosen(
-            self.tuning.instruction, self.tuning.numbers, self.context.dtype, self.machine.chip
+            self.tuning.instruction, self.tuning.numbers, self.oriented.dtype, self.machine.chip
         )
 
     @cached_property

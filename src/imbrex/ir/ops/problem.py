@@ -20,7 +20,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, v
 from xdsl.parser import Parser
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import SCALED
+from imbrex.dtype import SCALED, product_of
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Keyword, Names, Padding
 from imbrex.ir.chosen import Tuned
 from imbrex.ir.element import BY_MLIR_NAME
@@ -259,7 +259,7 @@ class GemmOp(MiopenOp):
             kb, n = n, kb
         *batch, mc, nc = shape_of(self.c)
         verify_matrices((ka, kb), (m, mc), (n, nc))
-        verify_elements([self.a, self.b, self.c], 2)
+        verify_elements([self.a, self.b, self.c], 2, takes_two=True)
         pack = BY_MLIR_NAME[str(element_of(self.a))].pack
         blocks = None if ka is None else ka * pack // SCALED
         is_along_k = not (self.a_transposed and self.a_transposed.data) and bool(
@@ -280,16 +280,19 @@ def verify_matrices(k: tuple[Size, Size], m: tuple[Size, Size], n: tuple[Size, S
         expect(agree(*pair), f"{what} differ: {pair[0]} and {pair[1]}", "type", operand)
 
 
-def verify_elements(operands: Sequence[SSAValue], written: int) -> None:
-    """What is read has one element type; what is written has that type, or its output or accumulator."""
+def verify_elements(operands: Sequence[SSAValue], written: int, takes_two: bool = False) -> None:
+    """What is read has one element type, or two that are multiplied; what is written has that type, or its
+    output or accumulator.
+    """
     names = [str(element_of(v)) for v in operands]
     for i, name in enumerate(names):
         known = ", ".join(BY_MLIR_NAME)
         expect(name in BY_MLIR_NAME, f"element type {name} is not one of {known}", "type", i)
     first, second = (i for i in range(3) if i != written)
     message = f"the element type is {names[second]} here but {names[first]} in the other operand that is read"
-    expect(names[first] == names[second], message, "type", second)
-    read = BY_MLIR_NAME[names[first]]
+    read = product_of(BY_MLIR_NAME[names[first]], BY_MLIR_NAME[names[second]])
+    expect(read is not None and (read.pair is None or takes_two), message, "type", second)
+    assert read is not None, names
     fit = dict.fromkeys(t.mlir_name for t in (read, read.output, read.accumulator))
     message = f"a result of {read.mlir_name} is stored as {' or '.join(fit)}, not as {names[written]}"
     expect(names[written] in fit, message, "type", written)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute, SSAValue
 
-from imbrex.dtype import E8M0, DType, microscaled
+from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import E8M0, DType, microscaled, product_of
 from imbrex.ir.element import dtype_of
 from imbrex.ir.shape import Size, agree, element_of, shape_of, shape_text
 from imbrex.ir.source import expect
@@ -14,11 +15,12 @@ from imbrex.ir.source import expect
 __all__ = ["product_type", "verify_scales"]
 
 
-def product_type(element: Attribute, scales: Sequence[SSAValue]) -> DType:
-    """The type of a product of such elements, with these scales or without."""
-    own = dtype_of(element)
-    found = microscaled(own) if scales else own
-    assert found is not None, own
+def product_type(a: Attribute, b: Attribute, scales: Sequence[SSAValue]) -> DType:
+    """The type of a product of such elements of A by such of B, with these scales or without."""
+    own = product_of(dtype_of(a), dtype_of(b))
+    found = microscaled(own) if own is not None and scales else own
+    if found is None:
+        raise Diagnostic(f"there is no product of {a} by {b}")
     return found
 
 

@@ -104,13 +104,14 @@ class _Waves:
 
     def ahead(self, part: Part, run: Run) -> None:
         """The loop that reads LDS ahead of its products."""
-        plan, cut, element = self.plan, self.cut, element_of(self.given.op.a)
+        plan, cut, op = self.plan, self.cut, self.given.op
         halves = plan.k_per_block // cut.k_step
         parts = wave.parts_of(halves)
         buffers = zip(*(o.lds for o in self.operands), strict=True)
         views = [(fragments_of(a, "m", cut, run), fragments_of(b, "n", cut, run)) for a, b in buffers]
+        elements = element_of(op.a), element_of(op.b)
         even, odd = (
-            Fragments.of(element, cut, halves // parts, plan.multiply.turned, name, run)
+            Fragments.of(elements, cut, halves // parts, plan.multiply.turned, name, run)
             for name in ("even", "odd")
         )
         loads = sum(
@@ -207,7 +208,8 @@ def _operands(
     operands: list[Operand] = []
     start = 0
     for matrix, shape, size in zip(matrices, shapes, sizes, strict=True):
-        raw = buffers(run, shared, matrix.name, start, memref(element, shape, LDS), count)
+        lies = memref(element_of(op.a if matrix.name == "a" else op.b), shape, LDS)
+        raw = buffers(run, shared, matrix.name, start, lies, count)
         layers, hints = matrix.stored.layers, BUFFERS
         views = [run.view(r, layers, f"block_{matrix.name}_{hints[i]}") for i, r in enumerate(raw)]
         window = (tiles.a if matrix.name == "a" else tiles.b).value

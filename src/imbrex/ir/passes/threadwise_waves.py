@@ -105,11 +105,16 @@ class Fragments:
     turned: str
 
     @staticmethod
-    def of(element: Attribute, cut: WaveTiles, outers: int, turned: str, hint: str, run: Run) -> Fragments:
-        def held(operand: str, tiles: int) -> SSAValue:
-            return run.alloc(f"thread_{operand}_{hint}", element, [tiles, cut.kpack], PRIVATE)
+    def of(
+        elements: tuple[Attribute, Attribute], cut: WaveTiles, outers: int, turned: str, hint: str, run: Run
+    ) -> Fragments:
+        """elements: of A and of B."""
 
-        packs = tuple((held("a", cut.m_tiles), held("b", cut.n_tiles)) for _ in range(outers))
+        def held(side: Side, element: Attribute) -> SSAValue:
+            name = f"thread_{OPERAND[side]}_{hint}"
+            return run.alloc(name, element, [cut.tiles(side), cut.kpack], PRIVATE)
+
+        packs = tuple((held("m", elements[0]), held("n", elements[1])) for _ in range(outers))
         return Fragments(packs, turned)
 
     def read(

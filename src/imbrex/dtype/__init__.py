@@ -1,0 +1,223 @@
+"""DType: one row an element type: bits, names in every language, what it is summed in and stored as.
+
+Law: whoever wants to know something of an element type asks its row; its name is no key anywhere else but in
+the tables of instructions and of machines.
+
+tf32 is an f32 in memory whose product is taken of 11 bits of its significand.
+
+An 8-bit float comes in two formats, 4 bits of exponent and 3 of mantissa or 5 and 2, each as the Open Compute
+Project has it (fn: no infinity, 2023) and as gfx942 has it (fnuz: no -0 either, one more in the bias).  A
+product of them is an f32: the largest f8e4m3fn is 448, so that a sum of more than a few would have to be
+scaled before it is stored, and a problem states no scale.
+
+A microscaled type is an element and, of each 32 neighbours along k, one e8m0 that all of them are multiplied
+by: 2^(byte - 127), NaN of 255 (Open Compute Project, "Microscaling Formats", 2023).  Its arrays are two: of
+the elements, and of the scales.
+
+Elements of 4 and 6 bits have no address of their own.  An array holds them in packs of neighbours along k, 2
+of 4 bits in a byte or 16 of 6 bits in 12 bytes, the first one in the lowest bits; shapes, strides and all
+that is made of them count packs, and a problem's k counts elements.  `packed` and `widened` go between them.
+
+A product of two float types of the same bits has a type of its own, in PAIRS: what it says of an element is
+what holds for both, and `operands` are the types of the two arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.dtype.arrays import packed, saturated, widened
+from imbrex.dtype.row import DTYPES, PAIRS, DType
+from imbrex.numeral import shown
+
+__all__ = [
+    "BF16",
+    "DTYPES",
+    "E8M0",
+    "F4E2M1FN",
+    "F6E2M3FN",
+    "F6E3M2FN",
+    "F8E4M3FN",
+    "F8E4M3FNUZ",
+    "F8E5M2",
+    "F8E5M2FNUZ",
+    "F16",
+    "F32",
+    "F64",
+    "I8",
+    "I32",
+    "MXF4E2M1FN",
+    "MXF6E2M3FN",
+    "MXF6E3M2FN",
+    "MXF8E4M3FN",
+    "MXF8E5M2",
+    "PAIRS",
+    "SCALED",
+    "TF32",
+    "DType",
+    "dtype",
+    "microscaled",
+    "packed",
+    "product_of",
+    "saturated",
+    "widened",
+]
+
+SCALED = 32
+"""Neighbours along k that share a scale."""
+
+
+F32 = DType(
+    "f32", 32, "float", "f32", "numpy.float32", 2, "f32", "f32", 24, -126, 0x7FC5_A5A5,
+    tensor_map="FLOAT32", miopen="conv", hipblaslt="f32_r", compute=("f32_r", "c_f32_r", "s"),
+    aliases=("float", "fp32"),
+)  # fmt: skip
+F16 = DType(
+    "f16", 16, "imbrex::f16", "f16", "numpy.float16", 2, "f32", "f16", 11, -14, 0x7E5A,
+    tensor_map="FLOAT16", miopen="convfp16", hipblaslt="f16_r", aliases=("half", "fp16"),
+)  # fmt: skip
+BF16 = DType(
+    "bf16", 16, "imbrex::bf16", "bf16", "ml_dtypes.bfloat16", 4, "f32", "bf16", 8, -126, 0x7FDA,
+    tensor_map="BFLOAT16", miopen="convbfp16", hipblaslt="bf16_r",
+)  # fmt: skip
+F64 = DType(
+    "f64", 64, "double", "f64", "numpy.float64", 2, "f64", "f64", 53, -1022, 0x7FF8_5A5A_A5A5_5A5A,
+    tensor_map="FLOAT64", miopen="convfp64", hipblaslt="f64_r", compute=("f64_r", "c_f64_r", "d"),
+    aliases=("double", "fp64"),
+)  # fmt: skip
+F8E4M3FN = DType(
+    "f8e4m3fn", 8, "imbrex::f8e4m3fn", "f8E4M3FN", "ml_dtypes.float8_e4m3fn", 10, "f32", "f32", 4, -6, 0xFF,
+    largest_finite=448.0, tensor_map="UINT8", miopen="convfp8", hipblaslt="f8_r", aliases=("fp8",),
+)  # fmt: skip
+F8E5M2 = DType(
+    "f8e5m2", 8, "imbrex::f8e5m2", "f8E5M2", "ml_dtypes.float8_e5m2", 12, "f32", "f32", 3, -14, 0xFD,
+    tensor_map="UINT8", miopen="convbfp8", hipblaslt="bf8_r", aliases=("bf8",),
+)  # fmt: skip
+F8E4M3FNUZ = DType(
+    "f8e4m3fnuz", 8, "imbrex::f8e4m3fnuz", "f8E4M3FNUZ", "ml_dtypes.float8_e4m3fnuz", 11, "f32", "f32", 4, -7,
+    0x80, largest_finite=240.0, miopen="convfp8_fnuz", hipblaslt="f8_fnuz_r", aliases=("fp8_fnuz",),
+)  # fmt: skip
+F8E5M2FNUZ = DType(
+    "f8e5m2fnuz", 8, "imbrex::f8e5m2fnuz", "f8E5M2FNUZ", "ml_dtypes.float8_e5m2fnuz", 13, "f32", "f32", 3,
+    -15, 0x80, largest_finite=57344.0, miopen="convbfp8_fnuz", hipblaslt="bf8_fnuz_r", aliases=("bf8_fnuz",),
+)  # fmt: skip
+TF32 = DType(
+    "tf32", 32, "float", "tf32", "numpy.float32", None, "f32", "f32", 24, -126, F32.poison,
+    read_bits=11, tensor_map="TFLOAT32", miopen="convtf32", compute=("xf32_r", "c_xf32_r", "x"),
+    aliases=("tensorfloat32", "xf32"),
+)  # fmt: skip
+I8 = DType(
+    "i8", 8, "int8_t", "i8", "numpy.int8", 0, "i32", "i32", 0, 0, 0x80,
+    tensor_map="UINT8", miopen="convint8", hipblaslt="i8_r",
+)  # fmt: skip
+I32 = DType(
+    "i32", 32, "int32_t", "i32", "numpy.int32", 0, "i32", "i32", 0, 0, 0xA5A5_5A5A,
+    tensor_map="INT32", hipblaslt="i32_r", compute=("i32_r", "c_i32_r", "i"), is_operand=False,
+)  # fmt: skip
+E8M0 = DType(
+    "e8m0", 8, "imbrex::e8m0", "f8E8M0FNU", "ml_dtypes.float8_e8m0fnu", 14, "f32", "f32", 1, -127, 0xFF,
+    largest_finite=2.0**127, is_operand=False,
+)  # fmt: skip
+F4E2M1FN = DType(
+    "f4e2m1fn", 4, "imbrex::f4e2m1fn_x2", "vector<2xf4E2M1FN>", "ml_dtypes.float4_e2m1fn", 17, "f32", "f32",
+    2, 0, 0xFF, largest_finite=6.0, pack=2, is_operand=False, hipblaslt="f4_r",
+)  # fmt: skip
+F6E2M3FN = DType(
+    "f6e2m3fn", 6, "imbrex::f6e2m3fn_x16", "vector<16xf6E2M3FN>", "ml_dtypes.float6_e2m3fn", 15, "f32", "f32",
+    4, 0, 0xFF, largest_finite=7.5, pack=16, is_operand=False, hipblaslt="f6_r",
+)  # fmt: skip
+F6E3M2FN = DType(
+    "f6e3m2fn", 6, "imbrex::f6e3m2fn_x16", "vector<16xf6E3M2FN>", "ml_dtypes.float6_e3m2fn", 16, "f32", "f32",
+    3, -2, 0xFF, largest_finite=28.0, pack=16, is_operand=False, hipblaslt="bf6_r",
+)  # fmt: skip
+MXF8E4M3FN = replace(
+    F8E4M3FN, name="mxf8e4m3fn", dlpack_code=None, element_name="f8e4m3fn", tensor_map=None, miopen=None,
+    hipblaslt=None, aliases=("mxfp8",),
+)  # fmt: skip
+MXF8E5M2 = replace(
+    F8E5M2, name="mxf8e5m2", dlpack_code=None, element_name="f8e5m2", tensor_map=None, miopen=None,
+    hipblaslt=None, aliases=("mxbf8",),
+)  # fmt: skip
+MXF6E2M3FN = replace(
+    F6E2M3FN, name="mxf6e2m3fn", dlpack_code=None, element_name="f6e2m3fn", is_operand=True, hipblaslt=None,
+    aliases=("mxfp6",),
+)  # fmt: skip
+MXF6E3M2FN = replace(
+    F6E3M2FN, name="mxf6e3m2fn", dlpack_code=None, element_name="f6e3m2fn", is_operand=True, hipblaslt=None,
+    aliases=("mxbf6",),
+)  # fmt: skip
+MXF4E2M1FN = replace(
+    F4E2M1FN, name="mxf4e2m1fn", dlpack_code=None, element_name="f4e2m1fn", is_operand=True, hipblaslt=None,
+    aliases=("mxfp4",),
+)  # fmt: skip
+
+DTYPES.update(
+    (t.name, t)
+    for t in (
+        *(F32, F16, BF16, F64, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, TF32, I8, I32),
+        *(E8M0, F4E2M1FN, F6E2M3FN, F6E3M2FN),
+        *(MXF8E4M3FN, MXF8E5M2, MXF6E2M3FN, MXF6E3M2FN, MXF4E2M1FN),
+    )
+)
+
+
+def _paired(first: DType, second: DType) -> DType:
+    """The type of a product of elements of the first type by those of the second.  What is said of an element
+    is the significand of the finer one, and the range of what both have.
+    """
+    finer = max(first, second, key=lambda of: of.significand_bits)
+    aliases = tuple(f"{x}_{y}" for x in first.aliases for y in second.aliases)
+    return replace(
+        finer, name=f"{first}_{second}", pair=(first.element.name, second.element.name), dlpack_code=None,
+        tensor_map=None, miopen=None, hipblaslt=None, aliases=aliases,
+    )  # fmt: skip
+
+
+PAIRS.update(
+    (t.name, t)
+    for one, other in (
+        *((F8E4M3FN, F8E5M2), (F8E4M3FNUZ, F8E5M2FNUZ), (F6E2M3FN, F6E3M2FN)),
+        *((MXF8E4M3FN, MXF8E5M2), (MXF6E2M3FN, MXF6E3M2FN)),
+    )
+    for t in (_paired(one, other), _paired(other, one))
+)
+_PAIRED = {(t.pair, t.is_microscaled): t for t in PAIRS.values()}
+
+_ALIASES = {
+    **{t.array_name: t.name for t in DTYPES.values() if t.dlpack_code is not None},
+    **{alias: t.name for t in (*DTYPES.values(), *PAIRS.values()) for alias in t.aliases},
+}
+
+
+def dtype(name: str | DType | npt.DTypeLike) -> DType:
+    """The DType of that name (`f32`, `float32`, `fp32`) or of that NumPy element type; else a Diagnostic."""
+    if isinstance(name, DType):
+        return name
+    is_type = isinstance(name, str | np.dtype | type)  # what only has one, as an array, is none
+    try:
+        word = name.lower() if isinstance(name, str) else np.dtype(name).name if is_type else shown(name)
+    except (TypeError, ValueError):
+        word = shown(name)
+    word = _ALIASES.get(word, word)
+    found = DTYPES.get(word) or PAIRS.get(word)
+    if found is None:
+        known = ", ".join(DTYPES)
+        hint = did_you_mean(word, [*DTYPES, *PAIRS, *_ALIASES])
+        raise Diagnostic(f"unknown element type '{word}'; known are {known}", hint=hint, subject="dtype")
+    return found
+
+
+def product_of(a: DType, b: DType) -> DType | None:
+    """The type of a product of such elements of A by such of B; None where there is none."""
+    return a if a == b else _PAIRED.get(((a.name, b.name), False))
+
+
+def microscaled(of: DType) -> DType | None:
+    """The microscaled type of these elements, or of these two; None where there is none."""
+    if of.pair is not None:
+        return _PAIRED.get((of.pair, True))
+    return next((t for t in DTYPES.values() if t.element_name == of.name), None)

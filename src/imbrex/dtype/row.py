@@ -1,0 +1,171 @@
+"""DType: what is known of one element type.  The rows are in `imbrex.dtype`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+
+__all__ = ["DTYPES", "PAIRS", "DType"]
+
+
+@dataclass(frozen=True, repr=False)
+class DType:
+    """An element type.
+
+    c_name: what C++ calls it in memory; a struct of the device headers where C++ has no arithmetic on it.
+    array_type: of the elements of an array, in NumPy or `ml_dtypes`.  dlpack_code: DLDataTypeCode; None where
+    another row has the same arrays.  accumulator_name, output_name: names in `DTYPES`.
+    pack: neighbours along k that memory holds as one, of which mlir_name and c_name speak.
+    significand_bits: with the leading one; 0 for integers, which never round.  min_exponent: of the smallest
+    normal number.  poison: bits that no kernel computes: of a float a quiet NaN with a payload of its own,
+    its NaN with the sign, or its only one.  largest_finite: given for a float whose largest value is not the
+    one that IEEE 754 would have.  read_bits: of the significand that a product reads, where they are fewer
+    than memory holds.  element_name: of a microscaled type, in `DTYPES`.  pair: elements of A and of B where
+    they differ, in `DTYPES`.  is_operand: are there products of
+    it?
+    tensor_map: CUtensorMapDataType; None where there is none.  miopen, hipblaslt, compute: what MIOpenDriver
+    calls a convolution of this type, and hipblaslt-bench a matrix of it and arithmetic in it.
+    aliases: other names that users may give.
+    """
+
+    name: str
+    bits: int
+    c_name: str
+    mlir_name: str
+    array_type: str
+    dlpack_code: int | None
+    accumulator_name: str
+    output_name: str
+    significand_bits: int
+    min_exponent: int
+    poison: int
+    largest_finite: float | None = None
+    read_bits: int | None = None
+    element_name: str | None = None
+    pair: tuple[str, str] | None = None
+    pack: int = 1
+    is_operand: bool = True
+    tensor_map: str | None = None
+    miopen: str | None = None
+    hipblaslt: str | None = None
+    compute: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def is_float(self) -> bool:
+        return self.significand_bits > 0
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one element of an array, or of a pack."""
+        return self.bits * self.pack // 8
+
+    @property
+    def is_half(self) -> bool:
+        """Is it a float of 16 bits?"""
+        return self.is_float and self.bits == 16
+
+    @property
+    def multiplied_bits(self) -> int:
+        """Bits of an element that a product reads, sign and exponent with it: 19 of tf32."""
+        return self.bits - (0 if self.read_bits is None else self.significand_bits - self.read_bits)
+
+    @property
+    def is_microscaled(self) -> bool:
+        return self.element_name is not None
+
+    @property
+    def element(self) -> DType:
+        """The type of the elements of an array, A's of two: of a microscaled type, without its scales."""
+        return self.operands[0]
+
+    @property
+    def operands(self) -> tuple[DType, DType]:
+        """The types of the elements of A and of B."""
+        if self.pair is not None:
+            return DTYPES[self.pair[0]], DTYPES[self.pair[1]]
+        own = self if self.element_name is None else DTYPES[self.element_name]
+        return own, own
+
+    @property
+    def exchanged(self) -> DType:
+        """The type of the transposed product, in which B plays A."""
+        if self.pair is None:
+            return self
+        own = self.pair[::-1], self.is_microscaled
+        return next(t for t in PAIRS.values() if (t.pair, t.is_microscaled) == own)
+
+    @property
+    def array_name(self) -> str:
+        """What NumPy calls the element type of an array."""
+        return self.array_type.split(".")[1]
+
+    @cached_property
+    def numpy(self) -> np.dtype[Any]:
+        """The element type of an array that a kernel takes: of a pack of bytes, these."""
+        if self.pack == 1:
+            return self.unpacked
+        return np.dtype(np.uint8 if self.bytes == 1 else f"V{self.bytes}")
+
+    @cached_property
+    def unpacked(self) -> np.dtype[Any]:
+        """The type of an array of single elements; `ml_dtypes` is imported at first use."""
+        module, name = self.array_type.split(".")
+        return np.dtype(getattr(import_module(module), name))
+
+    @property
+    def accumulator(self) -> DType:
+        """The type in which sums of products are kept."""
+        return DTYPES[self.accumulator_name]
+
+    @property
+    def output(self) -> DType:
+        """The type of a result whose operands have this type: of 8-bit types their accumulator, otherwise the
+        same.
+        """
+        return DTYPES[self.output_name]
+
+    @property
+    def unit_roundoff(self) -> float:
+        """Largest relative error of one rounding to nearest; 0 for integers."""
+        return 2.0**-self.significand_bits if self.is_float else 0.0
+
+    @property
+    def read_error(self) -> float:
+        """Largest relative error of one operand as a product reads it; 0 where it reads all of it."""
+        return 0.0 if self.read_bits is None else 2.0 ** (1 - self.read_bits)
+
+    @property
+    def smallest_normal(self) -> float:
+        return 2.0**self.min_exponent if self.is_float else 0.0
+
+    @property
+    def smallest_subnormal(self) -> float:
+        return 2.0 ** (self.min_exponent - self.significand_bits + 1) if self.is_float else 0.0
+
+    def nearest(self, value: float) -> float:
+        """The number of this float type next to `value`: infinity beyond the largest."""
+        with np.errstate(over="ignore"):
+            return float(self.unpacked.type(value))
+
+    @property
+    def largest(self) -> float:
+        """The largest finite value."""
+        if not self.is_float:
+            return float(2 ** (self.bits - 1) - 1)
+        if self.largest_finite is not None:
+            return self.largest_finite
+        return (2.0 - 2.0 ** (1 - self.significand_bits)) * 2.0 ** (1 - self.min_exponent)
+
+
+DTYPES: Final = dict[str, DType]()
+"""Every row by its name, filled where the rows are."""
+PAIRS: Final = dict[str, DType]()
+"""Products of two types of elements, which matrix instructions of AMD's multiply."""
