@@ -9,6 +9,7 @@ import pytest
 from tests.e2e.covering import Row, covering
 
 from imbrex.build.amd.code_object import CodeObject
+from imbrex.config.xdlops.space import BLOCKS
 from imbrex.dtype import DTYPES
 from imbrex.kernel import compile
 from imbrex.problem import Gemm
@@ -169,4 +170,24 @@ def test_transposition_in_registers(dtype: str, items: tuple[int, int], gpu: Gpu
     problem = Gemm(20, columns, 2 * packs * pack, dtype=dtype)
     tuning = f"{columns},32,{packs},{columns // 2},32,{pack},auto,xor,staged,swapped,1,1"
     outcome = compile(problem, "gfx942", f"v1:xdlops:{tuning}").check(1)
+    assert outcome.is_right and outcome.is_exact, outcome
+
+
+UNEVEN = [block for block in BLOCKS if any(size & size - 1 for size in block)]
+"""Blocks that are no power of two, of the list that a model chooses from."""
+
+
+@pytest.mark.parametrize(
+    ("chip", "copy", "dtype"), [("gfx942", "staged", "bf16"), ("gfx950", "direct", "f16")]
+)
+@pytest.mark.parametrize("block", UNEVEN, ids=str)
+def test_blocks_that_are_no_power_of_two(
+    block: tuple[int, int, int, int], chip: str, copy: str, dtype: str, gpu: Gpu
+) -> None:
+    gpu(chip)
+    m, n, *wave = block
+    words = "1,1" if copy == "staged" else "1,2"
+    tuning = f"v1:xdlops:{m},{n},8,{wave[0]},{wave[1]},8,auto,xor,{copy},swapped,{words}"
+    problem = Gemm(n + 8, m - 8, 160, transpose_b=True, dtype=dtype)
+    outcome = compile(problem, chip, tuning).check(1)
     assert outcome.is_right and outcome.is_exact, outcome

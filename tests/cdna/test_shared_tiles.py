@@ -61,7 +61,7 @@ def test_sums_that_a_second_launch_adds(problem: Problem, outputs: int, chip: st
     gpu(chip)
     pack = 16 // problem.dtype.bytes
     kernel = compile(problem, chip, f"v1:xdlops:64,64,4,32,32,{pack}", schedule=f"reduce_k:{9 * outputs}")
-    assert kernel.grid_sizes[-2:] == (9 * outputs, 4 * outputs)
+    assert kernel.grid_sizes[-2:] == (9 * outputs, 16 * outputs)
     for seed in (1, 2):
         outcome = kernel.check(seed)
         assert outcome.is_right and outcome.is_exact, str(outcome)

@@ -119,8 +119,8 @@ def _of_chip(problem: Problem, chip: str | None) -> Problem:
 
     def own(dtype: DType | None) -> DType | None:
         if dtype is not None and dtype.pair is not None and not dtype.is_microscaled:
-            own_types = [own(of) for of in dtype.operands]
-            return dtype if None in own_types else product_of(*own_types)
+            one, other = (own(of) or of for of in dtype.operands)
+            return product_of(one, other)
         twin = DTYPES.get(f"{str(dtype).removesuffix('fn')}fnuz")
         return twin if twin is not None and twin.name in formats else dtype
 

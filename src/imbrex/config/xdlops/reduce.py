@@ -76,10 +76,10 @@ class Reduced:
 
     @property
     def _adding(self) -> int:
-        """Compute units that have workgroups of the second launch: one for each vector of a work item."""
-        tiles, t = self.plan.wave_tiles, self.plan.tuning
+        """Compute units that have workgroups of the second launch: one for each vector of a wave's items."""
+        tiles, t, wave = self.plan.wave_tiles, self.plan.tuning, self.plan.machine.wave_size
         assert tiles is not None, t
-        vectors = t.m_per_block * t.n_per_block // (self.plan.block_size * tiles.run * tiles.interleave)
+        vectors = t.m_per_block * t.n_per_block // (wave * tiles.run * tiles.interleave)
         return min(self.plan.machine.compute_units, self.plan.grid_size * vectors)
 
     @property

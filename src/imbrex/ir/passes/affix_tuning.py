@@ -138,8 +138,8 @@ def gemm_context(op: GridwiseGemmOp) -> GemmContext:
         for v, names in ((op.a, "km"), (op.b, "kn"), (op.c, "mn"))
     ]
     view = GemmView(*maps, phases=phase_box_of(op.phases).count)
-    elements = (memref_type(v).get_element_type() for v in (op.a, op.b))
-    found = context_of(view, product_type(*elements, op.scales))
+    a, b = (memref_type(v).get_element_type() for v in (op.a, op.b))
+    found = context_of(view, product_type(a, b, op.scales))
     return found if op.phases is None else found.of_phases(op.phases.data.of, op.phases.data.lengths)
 
 

@@ -1,13 +1,13 @@
 """Partial sums of output tiles that a launch of their own adds up: the schedule `reduce_k`.
 
     launch: each workgroup sums over a piece of K of a tile;  its sums -> its slot of the workspace
-    launch: each workgroup, for one vector of all work items of a tile:
+    launch: each wave, for one vector of the work items of a wave of a tile:
                 sums of the pieces, added in the order of k;  store, with alpha, beta and all that belongs
                 to a result
 
 Nobody waits: the second launch begins when the first has ended.  A slot has a work item's vectors side by
-side with those of its neighbours, so that both launches have wide accesses; as many workgroups read a tile's
-slots as a work item has vectors.
+side with those of its neighbours, so that both launches have wide accesses.  A workgroup of the second one is
+a wave, so that few tiles still have many.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from xdsl.ir import SSAValue
 
 from imbrex.chip import VECTOR_BYTES
 from imbrex.config.block_plan import WavesBlock
-from imbrex.index.map import Dim, replacing
+from imbrex.index.map import Dim, Entry, replacing
 from imbrex.index.rule import Merge, Unmerge
 from imbrex.ir.element import accumulator_type, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp
@@ -45,7 +45,7 @@ AT_ONCE: Final = 8
 @dataclass(frozen=True)
 class Reduction:
     """sums: (slot, workitem, m_group, n_tile, register_group, neighbour) in the workspace, and c, (workgroup,
-    ..) of the same work items.  pieces: slots of a tile, neighbours.
+    ..) of the same work items.  pieces: slots of a tile, neighbours.  lanes: of a wave.
     """
 
     op: GridwiseGemmExOp
@@ -53,6 +53,7 @@ class Reduction:
     sums: View
     c: View
     pieces: int
+    lanes: int
 
     @staticmethod
     def of(
@@ -68,7 +69,7 @@ class Reduction:
         made = sharing.sums(before, accumulator_type(element_of(op.a)), [d.size for d in dims[1:]])
         order = ("slot", *(d.name for d in items.dims[1:]))
         sums = View(made, dims).under([replacing(dims, order=order)], "partial_sums", before)
-        return Reduction(op, plan, sums, items, sharing.plan.pieces)
+        return Reduction(op, plan, sums, items, sharing.plan.pieces, cut.instruction.wave)
 
     def leave(self, held: SSAValue, slot: SSAValue, item: SSAValue) -> ThreadwiseCopyOp:
         """A work item's registers to its part of a slot."""
@@ -76,17 +77,17 @@ class Reduction:
 
     def launch(self, run: Run) -> None:
         """What adds all slots of a tile, and stores it."""
-        apart = replacing(
-            self.sums.dims, (Unmerge(), "workgroup piece", "slot"),
-            workgroup=dict(self.c.dims)["workgroup"], piece=self.pieces,
-        )  # fmt: skip
-        vector = (Merge(), "vector", f"workgroup {VECTORS}")
-        of_piece = replacing(apart.upper, vector, order=("vector", "piece", "workitem", "neighbour"))
-        of_c = replacing(self.c.dims, vector, order=("vector", "workitem", "neighbour"))
+        waves = {"wave": self.plan.block_size // self.lanes, "lane": self.lanes}
+        cut: Entry = (Unmerge(), "wave lane", "workitem")
+        pieces = {"workgroup": dict(self.c.dims)["workgroup"], "piece": self.pieces}
+        apart = replacing(self.sums.dims, (Unmerge(), "workgroup piece", "slot"), cut, **pieces, **waves)
+        of_waves = replacing(self.c.dims, cut, **waves)
+        vector: Entry = (Merge(), "vector", f"workgroup {VECTORS} wave")
+        of_piece = replacing(apart.upper, vector, order=("vector", "piece", "lane", "neighbour"))
+        of_c = replacing(of_waves.upper, vector, order=("vector", "lane", "neighbour"))
         sums = self.sums.under([of_piece, apart], "partial_sums", run)
-        c = self.c.under([of_c], "c", run)
-        count = c.dims[0].size
-        packing.launch(count, self.plan.block_size, partial(self._added, sums, c), run)
+        c = self.c.under([of_c, of_waves], "c", run)
+        packing.launch(c.dims[0].size, self.lanes, partial(self._added, sums, c), run)
 
     def _added(self, sums: View, c: View, into: Run, coords: Sequence[SSAValue]) -> None:
         vector, item = coords
