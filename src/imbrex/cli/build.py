@@ -15,6 +15,7 @@ from imbrex.cli.report_file import file_name
 from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import ProblemEntry
 from imbrex.cli.text import bytes_text, facts, json_text
+from imbrex.cli.useful import useful_rows
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel
 from imbrex.limit import expect_path
@@ -136,6 +137,7 @@ def _text(entry: ProblemEntry, kernel: Kernel, folder: Path) -> str:
         ("tuning", " ".join(dict.fromkeys(kernel.tuning_texts))),
         ("config", kernel.configuration),
         ("chosen", str(kernel.choice)),
+        *useful_rows(kernel),
     ]
     if kernel.target.is_native:
         rows.append(("extra memory", f"{bytes_text(kernel.workspace_bytes)} a thread"))

@@ -14,6 +14,7 @@ from imbrex.cli.progress import progress
 from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import ProblemEntry
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
+from imbrex.cli.useful import useful_rows
 from imbrex.kernel import Kernel
 from imbrex.numeral import MOST
 from imbrex.problem import Gemm, problem_text
@@ -143,7 +144,7 @@ def _text(outcome: Outcome) -> str:
     rows += [("asked for", f"{outcome.entry.count} times")] if outcome.entry.count > 1 else []
     rows += [("algorithm", kernel.algorithm)] if kernel.algorithm else []
     rows += [("tuning", text) for text in dict.fromkeys(kernel.tuning_texts)]
-    rows += [("config", kernel.configuration), ("chosen", str(kernel.choice))]
+    rows += [("config", kernel.configuration), ("chosen", str(kernel.choice)), *useful_rows(kernel)]
     rows += [(_size_text(one), _size_outcome(one)) for one in outcome.sizes]
     rows += [] if outcome.sizes else [("check", _verdict(outcome.verdict))]
     if outcome.sizes:

@@ -220,6 +220,12 @@ class XdlopsPlan:
         return self.tuning.buffers * sum(self.lds_buffer_bytes)
 
     @property
+    def useful(self) -> float:
+        """Share of the multiply-adds of all tiles that the product asks for, 0 to 1."""
+        m, n, k = self.tuning.tile
+        return self.context.multiplies / (self.grid_size * m * n * self.k_iterations * k)
+
+    @property
     def stored_bytes(self) -> int:
         """Bytes of all tiles of C, with what they overhang."""
         t = self.tuning

@@ -80,8 +80,10 @@ class Reduction:
         waves = {"wave": self.plan.block_size // self.lanes, "lane": self.lanes}
         cut: Entry = (Unmerge(), "wave lane", "workitem")
         pieces = {"workgroup": dict(self.c.dims)["workgroup"], "piece": self.pieces}
-        apart = replacing(self.sums.dims, (Unmerge(), "workgroup piece", "slot"), cut, **pieces, **waves)
-        of_waves = replacing(self.c.dims, cut, **waves)
+        apart = replacing(
+            self.sums.dims, (Unmerge(), "workgroup piece", "slot"), cut, order=None, **pieces, **waves
+        )
+        of_waves = replacing(self.c.dims, cut, order=None, **waves)
         vector: Entry = (Merge(), "vector", f"workgroup {VECTORS} wave")
         of_piece = replacing(apart.upper, vector, order=("vector", "piece", "lane", "neighbour"))
         of_c = replacing(of_waves.upper, vector, order=("vector", "lane", "neighbour"))
