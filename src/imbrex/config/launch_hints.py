@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from imbrex.chip import CPU_ISAS, CpuMachine, GpuMachine
+from imbrex.chip import CPU_ISAS, CpuMachine, GpuMachine, Machine
 from imbrex.config.algorithm.product import Products
 from imbrex.config.buckets import of_most
 from imbrex.config.configuration import Configuration, TunedProduct
@@ -27,7 +27,7 @@ from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.reduce import pieces_of
 from imbrex.config.xdlops.residency import kept_waves
 
-__all__ = ["LaunchHints", "launch_hints"]
+__all__ = ["LaunchHints", "launch_hints", "launches_of"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,12 @@ def _kept(product: TunedProduct, context: GemmContext, machine: GpuMachine) -> t
     """Hints of a product, and of the launch that adds its partial sums, where there is one."""
     if not isinstance(product.tuning, XdlopsTuning):
         return (NOTHING,)
-    plan = product.tuning.plan(context, machine)
-    own = LaunchHints(kept_waves=kept_waves(plan))
-    return (own, NOTHING) if pieces_of(plan, product.schedule) > 1 else (own,)
+    own = LaunchHints(kept_waves=kept_waves(product.tuning.plan(context, machine)))
+    return (own, *[NOTHING] * (launches_of(product, context, machine) - 1))
+
+
+def launches_of(product: TunedProduct, context: GemmContext, machine: Machine) -> int:
+    """Launches of a product: two where the second adds partial sums."""
+    if not isinstance(product.tuning, XdlopsTuning) or not isinstance(machine, GpuMachine):
+        return 1
+    return 2 if pieces_of(product.tuning.plan(context, machine), product.schedule) > 1 else 1

@@ -9,18 +9,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 
 from imbrex.chip import WARPGROUPS, CpuMachine, GpuMachine, Machine
 from imbrex.config import choose, legal
 from imbrex.config.algorithm.choice import plain_of
 from imbrex.config.block_plan import entries
-from imbrex.config.configuration import Configuration
+from imbrex.config.configuration import Configuration, TunedProduct
 from imbrex.config.configured import outlined
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.cost import ceiling_share
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning
 from imbrex.config.defines import defines
 from imbrex.config.general.plan import GeneralTuning
+from imbrex.config.launch_hints import launches_of
 from imbrex.config.tiles import DATA_PARALLEL
 from imbrex.config.tuning import Tuning
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
@@ -194,8 +196,8 @@ def _launched(found: list[Product], request: Request, configuration: Configurati
             case "affix-tuning":
                 before = {op for op in level.module.walk() if isinstance(op, LaunchOp)}
             case "gridwise-to-blockwise":
-                made = [op for op in level.module.walk() if isinstance(op, LaunchOp) and op not in before]
-                rows = zip(found, configuration.products, made, strict=True)
+                made = (op for op in level.module.walk() if isinstance(op, LaunchOp) and op not in before)
+                rows = list(_first_of(made, found, configuration, request.machine))
                 found = [
                     replace(
                         product,
@@ -211,6 +213,15 @@ def _launched(found: list[Product], request: Request, configuration: Configurati
             case _:
                 pass
     return found
+
+
+def _first_of(
+    made: Iterator[LaunchOp], found: Sequence[Product], of: Configuration, machine: Machine
+) -> Iterator[tuple[Product, TunedProduct, LaunchOp]]:
+    """Each product with the first of its launches."""
+    for product, tuned in zip(found, of.products, strict=True):
+        first, *_ = islice(made, launches_of(tuned, product.context, machine))
+        yield product, tuned, first
 
 
 def _described(found: list[Product], module: ModuleOp) -> list[Product]:
