@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 from imbrex.capture.layer import Conv, product
 from imbrex.capture.tally import Tally
 from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.dtype import I8
 from imbrex.problem import Conv2d, Problem
 
 __all__ = ["captured"]
@@ -189,7 +190,7 @@ def _of_integers(read: Reader) -> Reader:
         if any(names[2:]):
             raise Diagnostic("zero points are not supported")
         for name in names[:2]:
-            if (found := values.types.get(name, "int8")) != "int8":
+            if (found := values.types.get(name, I8.numpy.name)) != I8.numpy.name:
                 raise Diagnostic(f"'{name}' is of {found}, and kernels multiply int8")
         return read(names[:2], out, attributes, values)
 

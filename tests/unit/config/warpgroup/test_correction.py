@@ -29,7 +29,7 @@ from imbrex.config.warpgroup.cost import Priced, schedule_cycles
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.space import warpgroup_space
 from imbrex.config.warpgroup.terms import Terms, terms
-from imbrex.view.work.streamk import WORDS
+from imbrex.view.work.streamk import CLUSTERED
 
 DUELS = LOTS.with_name("hopper_h200_duels.json")
 MODES = (
@@ -58,7 +58,9 @@ def test_a_row_of_inputs_has_the_terms_and_one_of_the_modes() -> None:
     assert rows.shape == (len(MODES), len(Terms._fields) - 1 + len(MODES))
     for row, of, mode in zip(rows, known, MODES, strict=True):
         assert [*row[: -len(MODES)]] == [float(v) for name, v in of._asdict().items() if name != "mode"]
-        assert [*row[-len(MODES) :]] == [float(mode.startswith(f"{word}:") or mode == word) for word in WORDS]
+        assert [*row[-len(MODES) :]] == [
+            float(mode.startswith(f"{word}:") or mode == word) for word in CLUSTERED
+        ]
 
 
 def test_networks_are_what_they_are_said_to_be() -> None:
@@ -84,7 +86,7 @@ def test_networks_are_what_they_are_said_to_be() -> None:
 
 def test_networks_in_use_are_of_the_terms_and_say_little() -> None:
     networks = correction._networks()  # pyright: ignore[reportPrivateUsage]
-    assert networks.mean.shape == networks.scale.shape == (len(Terms._fields) - 1 + len(WORDS),)
+    assert networks.mean.shape == networks.scale.shape == (len(Terms._fields) - 1 + len(CLUSTERED),)
     assert (networks.scale > 0).all() and len(networks.last) > 1
     said = [log_correction(plan, DATA_PARALLEL) for plan in plans(PLAIN, 400)]
     assert max(map(abs, said)) < log(1.6) and max(said) - min(said) > log(1.1)

@@ -69,10 +69,10 @@ def test_pixels_by_channels(layout: str) -> None:
     """Forward: pixels are rows; backward weight: filters are, and taps and channels columns."""
     shape = convolution(layout, 3, 32, 7, 5, 40, 3, 3, padding=((1, 1), (1, 1)), g=2)
     view, names = implicit_gemm.forward(shape), ("gemmN", "gemmM")
-    box = store_access(view.c, 64, 32, F16, 64, *names)
+    box = store_access(view.c, 64, 32, F16, 64, names)
     assert isinstance(box, Box) and writes(box, view.c, 64, 32, names)
     (view,) = implicit_gemm.backward_data_v4r1(shape)
-    box = store_access(view.c, 64, 32, F32, 128, *names)
+    box = store_access(view.c, 64, 32, F32, 128, names)
     assert isinstance(box, Box) and writes(box, view.c, 64, 32, names)
     view = implicit_gemm.backward_weight(shape)
     box = store_access(view.c, 64, 32, F32)
@@ -84,7 +84,7 @@ def test_a_phase_whose_rows_are_whole_images_rows() -> None:
     for width, kind in ((16, Box), (10, Refused)):
         shape = convolution("nhwc", 2, 32, 16, 2 * width, 32, 3, 3, (2, 2), padding=((1, 0), (1, 0)))
         for view in implicit_gemm.backward_data_v4r1(shape):
-            box = store_access(view.c, 64, 32, F16, 64, "gemmN", "gemmM")
+            box = store_access(view.c, 64, 32, F16, 64, ("gemmN", "gemmM"))
             assert isinstance(box, kind), box
             if isinstance(box, Box):
                 assert writes(box, view.c, 64, 32, ("gemmN", "gemmM"))
