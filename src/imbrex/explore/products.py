@@ -170,13 +170,16 @@ def products(request: Request, configuration: Configuration | None = None) -> li
 
 def views_as_product(request: Request) -> tuple[OperandView, ...]:
     """The operands of the first matrix product that a convolution would be by the algorithm that copies
-    nothing, whatever algorithm serves it.
+    nothing, whatever algorithm serves it; a Diagnostic of a gradient that has none.
     """
     assert isinstance(request.problem, Conv2d), request.problem
     plain = replace(request, algorithm=plain_of(request.problem), config=None, tuning=None, schedule=None)
     with telling():
-        (first, *_) = products_of(_untuned(plain))
-        return tuple(_views(first))
+        found = list(products_of(_untuned(plain)))
+        if not found:
+            message = "no tap of the window meets the result, so that the gradient is 0, by no product"
+            raise Diagnostic(message, hint="there is nothing to draw")
+        return tuple(_views(found[0]))
 
 
 def _untuned(request: Request) -> ModuleOp:

@@ -14,8 +14,10 @@ from imbrex.config.candidates import candidates
 from imbrex.config.configuration import parse
 from imbrex.config.configured import configured
 from imbrex.config.request import Request
+from imbrex.diagnostic import Diagnostic
+from imbrex.explore.products import views_as_product
 from imbrex.pipeline import lower
-from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.problem import Conv2d, Gemm, Problem, problem_text
 
 IMAGE: dict[str, Any] = {
     "n": 2,
@@ -91,10 +93,25 @@ def test_an_algorithm_that_does_not_serve_is_told() -> None:
     assert "nothing to copy" in candidates(request).unserved["aligned"]
 
 
-def test_a_gradient_that_no_launch_writes_has_one_candidate() -> None:
-    problem = Conv2d("backward_data", 2, 3, 6, 3, 9, 7, 1, pad_h=2, pad_w=(1, 2), stride=(1, 4), groups=3)
-    (only,) = candidates(Request(problem, GPU_MACHINES["sm_90a"], "sm_90a")).ranked
-    assert only.configuration.products == ()
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Conv2d("backward_data", 2, 3, 6, 3, 9, 7, 1, pad_h=2, pad_w=(1, 2), stride=(1, 4), groups=3),
+        Conv2d(
+            "backward_data", 2, 15, 8, 1, 48, 7, 2, pad_h=1, pad_w=2, stride=(1, 4), groups=3, dtype="f16"
+        ),
+        Conv2d("backward_data", 2, 64, 8, 1, 64, 1, 2, pad_w=2, stride=(1, 4), dtype="f16"),
+    ],
+    ids=problem_text,
+)
+@pytest.mark.parametrize("where", ["gfx942", "sm_90a"])
+def test_a_gradient_that_no_launch_writes_has_no_products(problem: Conv2d, where: str) -> None:
+    request = Request(problem, GPU_MACHINES[where], where)
+    assert candidates(request).ranked[0].configuration.products == ()
+    with pytest.raises(Diagnostic, match=r"whole_images"):
+        lower(replace(request, algorithm="whole_images:1"))
+    with pytest.raises(Diagnostic, match="the gradient is 0, by no product"):
+        views_as_product(request)
 
 
 @pytest.mark.parametrize("where", ["gfx942", "gfx950", "sm_90a"])

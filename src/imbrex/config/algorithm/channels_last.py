@@ -126,12 +126,17 @@ def unpacked_tiles(of: ChannelsLast, task: ConvTask) -> PlaneTiles | None:
 
 
 def _widest_load(task: ConvTask) -> int:
-    """Elements that lie together for both operands of the product as it is."""
+    """Elements that lie together for both operands of the product as it is; of a gradient that no product
+    writes, as many as nobody would copy for.
+    """
     match task.direction:
         case "backward_weight":
             view = implicit_gemm.backward_weight(task.conv)
         case "backward_data":
-            view, *_ = implicit_gemm.backward_data_v4r1(task.conv, taps_first=True)
+            views = list(implicit_gemm.backward_data_v4r1(task.conv, taps_first=True))
+            if not views:
+                return LEAST_LOAD
+            view = views[0]
         case "forward":
             view = implicit_gemm.forward(task.conv, taps_first=True)
     return min(_width(view.a, "gemmM"), _width(view.b, "gemmN"))

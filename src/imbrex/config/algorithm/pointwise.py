@@ -22,8 +22,11 @@ def pointwise_of(task: ConvTask) -> Convolution:
     """The convolution, or, where windows of one tap leave out some of the input, that of what they do not."""
     shape = task.conv
     if are_apart(task):
-        (rows, columns), *others = phases(shape)
-        if others or (rows.extent, columns.extent) != (shape.height.out, shape.width.out):
+        found = list(phases(shape))
+        if len(found) != 1:
+            return shape
+        rows, columns = found[0]
+        if (rows.extent, columns.extent) != (shape.height.out, shape.width.out):
             return shape
         sizes = {"hi": rows.extent, "wi": columns.extent}
         dense = tuple(Dim(d.name, sizes.get(d.name, d.size)) for d in shape.input)
