@@ -21,6 +21,8 @@ jax: Any = import_module("jax")
 jnp: Any = import_module("jax.numpy")
 
 Arrays: TypeAlias = "Mapping[str, Any]"
+PER_CHANNEL: Final = frozenset({"channel_scale", "bias"})
+"""Roles of arrays that have no rows or images, and stay what they are where a batch is folded into these."""
 
 
 class Folded(NamedTuple):
@@ -36,7 +38,7 @@ def folded(kind: str, known: Any, many: int, batched: Mapping[str, bool], arrays
 
     kind: conv, data, weight or product.  many: elements of the batch.  batched: by role, has the array it?
     """
-    if batched.get("bias", False):
+    if any(batched.get(role, False) for role in PER_CHANNEL):
         return None
     rule = _RULES.get(kind)
     return None if rule is None else rule(known, many, batched, arrays)
@@ -74,7 +76,11 @@ def _data(known: Any, many: int, batched: Mapping[str, bool], arrays: Arrays) ->
 
 def _product(known: Any, many: int, batched: Mapping[str, bool], arrays: Arrays) -> Folded:
     is_rows = batched["a"] and not batched["b"] and not known.a and arrays["b"].ndim == 2
-    roles = [role for role in arrays if role not in ("b", "bias")] if is_rows else [*arrays.keys() - {"bias"}]
+    roles = (
+        [role for role in arrays if role not in ("b", *PER_CHANNEL)]
+        if is_rows
+        else [*arrays.keys() - PER_CHANNEL]
+    )
     each = {role: _batch(arrays[role], many, batched[role]) for role in roles}
     if is_rows or arrays["a"].ndim - batched["a"] == 3:
         flat = {role: _into(array, 0) for role, array in each.items()}

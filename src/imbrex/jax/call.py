@@ -23,6 +23,7 @@ from imbrex.jax.layouts import Layouts, Pads
 from imbrex.kernel.target import CPU, Target, target_of
 from imbrex.problem import Conv2d, Direction, Gemm, Problem
 from imbrex.run.cpu import thread_count
+from imbrex.tuner.campaign import Effort
 
 __all__ = ["Kind", "Moves", "Shape", "Turned", "called", "convolution", "export_checks", "sizes"]
 
@@ -37,7 +38,10 @@ Kind: TypeAlias = Literal["conv", "data", "weight", "product"]
 
 
 class Moves(NamedTuple):
-    """Numbers of a convolution, height before width.  batches: see `imbrex.function.batches`."""
+    """Numbers of a convolution, height before width.
+
+    batches: see `imbrex.function.batches`.  tune: the effort with which a kernel is tuned first.
+    """
 
     stride: tuple[int, int]
     padding: Pads
@@ -45,14 +49,16 @@ class Moves(NamedTuple):
     groups: int
     layouts: Layouts
     batches: Batches = "each"
+    tune: Effort | None = None
 
 
 class Turned(NamedTuple):
-    """Is the matrix in memory the transposed one?  batches: see `imbrex.function.batches`."""
+    """Is the matrix in memory the transposed one?  batches, tune: as of `Moves`."""
 
     a: bool
     b: bool
     batches: Batches = "each"
+    tune: Effort | None = None
 
 
 class _Known(NamedTuple):
@@ -66,8 +72,10 @@ class _Known(NamedTuple):
     roles: tuple[str, ...]
 
     @property
-    def batches(self) -> Batches:
-        return (self.known[0] if self.kind in ("data", "weight") else self.known).batches
+    def chosen(self) -> tuple[Batches, Effort | None]:
+        """How its kernel is."""
+        own = self.known[0] if self.kind in ("data", "weight") else self.known
+        return own.batches, own.tune
 
 
 KERNEL: Final[Any] = extended.Primitive("imbrex_kernel")
@@ -181,24 +189,27 @@ def _lowered(ctx: Any, *given: Any, of: _Known) -> Any:
     problem = _problem(of, ctx.avals_in)
     positions = [of.roles.index(one.role) for one in problem.operands if not one.is_written]
     own = ctx.replace(avals_in=[ctx.avals_in[at] for at in positions])
-    return jax.ffi.ffi_lowering(_named(problem, of.batches))(own, *(given[at] for at in positions))
+    return jax.ffi.ffi_lowering(_named(problem, *of.chosen))(own, *(given[at] for at in positions))
 
 
-def _named(problem: Problem, batches: Batches) -> str:
-    """The custom call of the problem's kernel, or of one that is told its number of images or rows."""
+def _named(problem: Problem, batches: Batches, tune: Effort | None) -> str:
+    """The custom call of the problem's kernel, or of one that is told its number of images or rows, which is
+    not tuned.
+    """
     target, threads = target_of(kind()), thread_count(None)
     chosen = serving(problem, target, threads) if batches == "any" and not problem.run_time else problem
     try:
-        return _registered(chosen, target, threads)
+        return _registered(chosen, target, threads, tune)
     except Diagnostic as error:
         if chosen is problem:
             raise
         refuse(chosen, target, threads, error.message)
-        return _registered(problem, target, threads)
+        return _registered(problem, target, threads, tune)
 
 
-def _registered(problem: Problem, target: Target, threads: int) -> str:
-    return registered(problem, threads) if target == CPU else on_gpu(problem, str(target))
+def _registered(problem: Problem, target: Target, threads: int, tune: Effort | None) -> str:
+    effort = None if problem.run_time else tune
+    return registered(problem, threads, effort) if target == CPU else on_gpu(problem, str(target), effort)
 
 
 def _batched(given: Sequence[Any], dims: Sequence[int | None], of: _Known) -> Any:
@@ -235,7 +246,7 @@ def _names(program: Any) -> Iterator[str]:
     for equation in program.eqns:
         if equation.primitive is KERNEL:
             of = equation.params["of"]
-            yield _named(_problem(of, [value.aval for value in equation.invars]), of.batches)
+            yield _named(_problem(of, [value.aval for value in equation.invars]), *of.chosen)
         for value in jax.tree.leaves(list(equation.params.values()), is_leaf=_is_program):
             if _is_program(value):
                 yield from _names(getattr(value, "jaxpr", value))

@@ -73,7 +73,7 @@ def _kept(pair: Any, added: Mapping[str, Any], known: Any) -> Any:
 
 def _with_epilogue(pair: Any, added: Mapping[str, Any], known: Any, keeps: bool) -> Any:
     function, own, name = known
-    text = finished_text(name, False, "bias" in added, "residual" in added, keeps)
+    text = finished_text(name, "channel_scale" in added, "bias" in added, "residual" in added, keeps)
     one, other = pair
     if function is conv:
         return called("conv", own, text, {"input": one, "filter": other, **added})
@@ -97,9 +97,10 @@ def _weight_back(known: tuple[Moves, Shape], kept: Any, g: Any) -> Any:
 
 def _product_back(turned: Turned, kept: Any, g: Any) -> Any:
     a, b = kept
-    of_a, of_b, batches = turned
-    da = product(b, g, Turned(of_b, True)) if of_a else product(g, b, Turned(False, not of_b, batches))
-    db = product(g, a, Turned(True, of_a)) if of_b else product(a, g, Turned(not of_a, False))
+    of_a, of_b, batches, tune = turned
+    made = partial(Turned, tune=tune)
+    da = product(b, g, made(of_b, True)) if of_a else product(g, b, made(False, not of_b, batches))
+    db = product(g, a, made(True, of_a)) if of_b else product(a, g, made(not of_a, False))
     return da, db
 
 
@@ -144,10 +145,17 @@ def _through(name: str, sums: Any, dy: Any) -> Any:
 def _back(known: Any, pair: Any, added: Mapping[str, Any], dz: Any) -> Any:
     """Gradients of the arrays, of those of all sums."""
     function, own, _ = known
-    of_pair = (_conv_back if function is conv else _product_back)(own, pair, dz)
     channel = own.layouts.result.index("k") if function is conv else dz.ndim - 1
     others = tuple(position for position in range(dz.ndim) if position != channel)
-    of_added = {"bias": lambda: dz.sum(others), "residual": lambda: dz}
+    scale = added.get("channel_scale")
+    scaled = dz if scale is None else (dz * jax.numpy.expand_dims(scale, others)).astype(dz.dtype)
+    of_pair = (_conv_back if function is conv else _product_back)(own, pair, scaled)
+
+    def of_scale() -> Any:
+        assert scale is not None, known
+        return (dz.astype(scale.dtype) * function(*pair, own)).sum(others)
+
+    of_added = {"channel_scale": of_scale, "bias": lambda: dz.sum(others), "residual": lambda: dz}
     return of_pair, {name: of_added[name]() for name in added}
 
 

@@ -16,7 +16,6 @@ from typing import Any, Final
 
 from imbrex.build.cache import digest
 from imbrex.build.shared_library import build_shared
-from imbrex.kernel import compile
 from imbrex.kernel.constraints import Constraints
 from imbrex.kernel.options import options_of
 from imbrex.kernel.target import CPU, target_of
@@ -25,6 +24,8 @@ from imbrex.library.dispatch import unit
 from imbrex.library.make import sourced
 from imbrex.problem import Problem, problem_text
 from imbrex.symbol import symbol_of
+from imbrex.tuner.campaign import Effort
+from imbrex.tuner.interface import compile
 
 __all__ = ["on_gpu", "registered"]
 
@@ -35,8 +36,13 @@ _kept: Final[list[ctypes.CDLL]] = []
 
 
 @cache
-def registered(problem: Problem, threads: int) -> str:
-    """The name of the custom call that runs the problem's kernel on CPUs, compiled or from the cache."""
+def registered(problem: Problem, threads: int, tune: Effort | None = None) -> str:
+    """The name of the custom call that runs the problem's kernel on CPUs, compiled or from the cache.
+
+    tune: the effort with which it is tuned first, where that was not done before.
+    """
+    if tune is not None:
+        compile(problem, CPU, threads=threads, tune=tune)
     known = digest([problem_text(problem), str(threads)])[:16]
     source = sourced(options_of(problem, CPU, Constraints(), threads, None), 1, f"jax_{known}", 0)
     own = MEMORY + unit(source.part, problem)
@@ -45,10 +51,10 @@ def registered(problem: Problem, threads: int) -> str:
 
 
 @cache
-def on_gpu(problem: Problem, kind: str) -> str:
+def on_gpu(problem: Problem, kind: str, tune: Effort | None = None) -> str:
     """The same of a GPU's kernel, which is launched in XLA's stream.  kind: a target, such as sm_90a."""
     target = target_of(kind)
-    parts = cuda_unit(compile(problem, target), target)
+    parts = cuda_unit(compile(problem, target, tune=tune), target)
     text = _handler(problem, '#include "unit.h"', STREAM, "got.stream", FAILED)
     return _register({**parts, **text}, (), "CUDA")
 

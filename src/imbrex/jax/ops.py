@@ -2,17 +2,20 @@
 
 batches, of each: "each", a kernel for each number of images or of rows, or "any", one for all numbers but the
 first that is met (`imbrex.function.batches`), and for those of `jax.export` that have no value.
+
+tune, of each: "quick", "normal" or "full", the effort with which kernels, those of gradients too, are tuned
+on this machine first, where that was not done before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
-from imbrex.argument import truth, whole
+from imbrex.argument import truth, whole, word
 from imbrex.dtype import F64, I8, dtype
 from imbrex.function.batches import Batches, expect_batches
 from imbrex.function.window import integers
@@ -22,6 +25,8 @@ from imbrex.jax.derivatives import conv, data, fused, product
 from imbrex.jax.device import alike, kind
 from imbrex.jax.layouts import CHANNELS_FIRST, Layouts, is_one, layouts_of, pads_of
 from imbrex.problem.activation import expect_activation, is_f32
+from imbrex.problem.epilogue_array import ARRAYS
+from imbrex.tuner.campaign import Effort
 
 __all__ = ["conv2d", "conv_transpose2d", "linear", "matmul"]
 
@@ -39,21 +44,24 @@ def conv2d(
     dilation: Pair = 1,
     groups: int = 1,
     dimension_numbers: Any = CHANNELS_FIRST,
+    scale: Any = None,
     bias: Any = None,
     residual: Any = None,
     activation: str | None = None,
     batches: Batches = "each",
+    tune: Effort | None = None,
 ) -> Any:
-    """activation(convolution of images by filters + bias + residual), one kernel.
+    """activation(convolution of images by filters * scale + bias + residual), one kernel.
 
     dimension_numbers: layouts of x, w and the result, as `jax.lax.conv_general_dilated` takes them as text:
     ("NHWC", "HWIO", "NHWC") is flax's.  Filters hold the channels of one group.  padding: a number, one of
-    height and one of width, a pair of each, "SAME", "SAME_LOWER" or "VALID".  bias: (k,); residual: of the
-    result's shape.  activation: a name of `problem.activation`.
+    height and one of width, a pair of each, "SAME", "SAME_LOWER" or "VALID".  scale, bias: (k,); the scale is
+    float32, or float64 of such arrays.  residual: of the result's shape.  activation: a name of
+    `problem.activation`.
 
     Raises ValueError and TypeError for what does not fit, before anything is compiled.
     """
-    moves = _moves(x, w, stride, dilation, groups, dimension_numbers, batches)
+    moves = _moves(x, w, stride, dilation, groups, dimension_numbers, batches, tune)
     images, filters = sizes(x.shape, moves.layouts.images), sizes(w.shape, moves.layouts.filters)
     if images["c"] != filters["c"] * moves.groups:
         each = f"{filters['c']} in each of 'groups', {moves.groups}"
@@ -68,7 +76,7 @@ def conv2d(
     moves = moves._replace(padding=pads)
     found = convolution("forward", x.shape, w.shape, moves, x.dtype).result.shape
     shape = _with_number(found, moves.layouts.result.index("n"), images["n"])
-    return _finish(conv, x, w, moves, (bias, residual, filters["k"], shape), activation)
+    return _finish(conv, x, w, moves, (scale, bias, residual, filters["k"], shape), activation)
 
 
 def conv_transpose2d(
@@ -82,6 +90,7 @@ def conv_transpose2d(
     groups: int = 1,
     dimension_numbers: Any = CHANNELS_FIRST,
     batches: Batches = "each",
+    tune: Effort | None = None,
 ) -> Any:
     """The transposed convolution: what `conv2d` of these numbers makes of its images' gradient.
 
@@ -93,7 +102,7 @@ def conv_transpose2d(
     Raises ValueError and TypeError for what does not fit, before anything is compiled.
     """
     layouts = layouts_of(dimension_numbers)
-    moves = _moves(x, w, stride, dilation, groups, dimension_numbers, batches)
+    moves = _moves(x, w, stride, dilation, groups, dimension_numbers, batches, tune)
     of, filters = sizes(x.shape, layouts.images), sizes(w.shape, layouts.filters)
     if of["c"] != filters["k"]:
         raise ValueError(f"filters of {filters['k']} channels do not meet {of['c']} channels of 'x'")
@@ -128,22 +137,25 @@ def matmul(
     *,
     transpose_a: bool = False,
     transpose_b: bool = False,
+    scale: Any = None,
     bias: Any = None,
     residual: Any = None,
     activation: str | None = None,
     batches: Batches = "each",
+    tune: Effort | None = None,
 ) -> Any:
-    """activation(product of matrices + bias + residual), one kernel; the batch of `a` is further rows of one
-    matrix `b`, or as large as that of `b`.
+    """activation(product of matrices * scale + bias + residual), one kernel; the batch of `a` is further rows
+    of one matrix `b`, or as large as that of `b`.
 
     transpose_a, transpose_b: is the array (..., k, m), or (..., n, k)?  Read where it lies; a transposed
-    `a` that meets one matrix `b` is one matrix.  bias: (n,); residual: of the result's shape.  activation: a
-    name of `problem.activation`.
+    `a` that meets one matrix `b` is one matrix.  scale, bias: (n,), the scale float32, or float64 of such
+    arrays; residual: of the result's shape.  activation: a name of `problem.activation`.
     """
     kind()
     expect_batches(batches)
+    _expect_effort(tune)
     _expect_alike("a", a, "b", b)
-    turned = Turned(truth("transpose_a", transpose_a), truth("transpose_b", transpose_b), batches)
+    turned = Turned(truth("transpose_a", transpose_a), truth("transpose_b", transpose_b), batches, tune)
     if (
         a.ndim < 2
         or b.ndim < 2
@@ -169,7 +181,7 @@ def matmul(
         many = (-1, m, n)
     more = None if residual is None else residual.reshape(*many)
     shape = (one.shape[0], n) if is_rows else (*one.shape[:-2], m, n)
-    found = _finish(product, one, other, turned, (bias, more, n, shape), activation)
+    found = _finish(product, one, other, turned, (scale, bias, more, n, shape), activation)
     return found.reshape(*outer, m, n)
 
 
@@ -177,12 +189,14 @@ def linear(
     x: Any,
     w: Any,
     *,
+    scale: Any = None,
     bias: Any = None,
     residual: Any = None,
     activation: str | None = None,
     batches: Batches = "each",
+    tune: Effort | None = None,
 ) -> Any:
-    """activation(x w^T + bias + residual), one kernel.  x: (..., k); w: (n, k), as PyTorch has it."""
+    """activation(x w^T * scale + bias + residual), one kernel.  x: (..., k); w: (n, k), as PyTorch has it."""
     _expect_alike("x", x, "w", w)
     if w.ndim != 2 or x.ndim == 0 or x.shape[-1] != w.shape[1]:
         raise ValueError(f"'x' of shape {x.shape} should end in the columns of a matrix 'w', got {w.shape}")
@@ -191,21 +205,35 @@ def linear(
     more = None if residual is None else residual.reshape(-1, w.shape[0])
     rows = x.reshape(-1, x.shape[-1])
     found = matmul(
-        rows, w, transpose_b=True, bias=bias, residual=more, activation=activation, batches=batches
-    )
+        rows, w, transpose_b=True, scale=scale, bias=bias, residual=more, activation=activation,
+        batches=batches, tune=tune,
+    )  # fmt: skip
     return found.reshape(shape)
 
 
 def _moves(
-    x: Any, w: Any, stride: Pair, dilation: Pair, groups: int, dimension_numbers: Any, batches: Batches
+    x: Any,
+    w: Any,
+    stride: Pair,
+    dilation: Pair,
+    groups: int,
+    dimension_numbers: Any,
+    batches: Batches,
+    tune: Effort | None,
 ) -> Moves:
     """The numbers of a convolution but its padding, and both arrays checked."""
     kind()
     expect_batches(batches)
+    _expect_effort(tune)
     _expect_alike("x", x, "w", w, 4)
     layouts = layouts_of(dimension_numbers)
     both = _two("stride", stride), _two("dilation", dilation)
-    return Moves(both[0], ((0, 0), (0, 0)), both[1], whole("groups", groups, 1), layouts, batches)
+    return Moves(both[0], ((0, 0), (0, 0)), both[1], whole("groups", groups, 1), layouts, batches, tune)
+
+
+def _expect_effort(tune: object) -> None:
+    if tune is not None:
+        word("tune", tune, get_args(Effort))
 
 
 def _with_number(shape: Sequence[int], at: int, number: Any) -> Shape:
@@ -214,20 +242,31 @@ def _with_number(shape: Sequence[int], at: int, number: Any) -> Shape:
 
 
 def _finish(
-    function: Any, one: Any, other: Any, known: Any, more: tuple[Any, Any, int, Shape], activation: str | None
+    function: Any,
+    one: Any,
+    other: Any,
+    known: Any,
+    more: tuple[Any, Any, Any, int, Shape],
+    activation: str | None,
 ) -> Any:
-    """The function's sums with what is added, and the activation, in its kernel where that is as exact."""
-    bias, residual, channels, shape = more
-    for name, array, wanted in (("bias", bias, (channels,)), ("residual", residual, shape)):
-        _expect_shape(name, array, wanted)
-        if array is not None and array.dtype != one.dtype:
-            raise TypeError(f"'{name}' should be of {one.dtype}, as the arrays are, got {array.dtype}")
-    name = "" if activation is None else expect_activation(activation)
+    """The function's sums with what follows them, in its kernel where that is as exact."""
+    scale, bias, residual, channels, shape = more
     element = dtype(one.dtype.name)
-    if element == I8 and (name or bias is not None or residual is not None):
-        raise TypeError("sums of int8 have no bias, residual or activation here")
+    factor = ARRAYS["channel_scale"].dtype(element, element)
+    for name, array, wanted, of in (
+        ("scale", scale, (channels,), factor),
+        ("bias", bias, (channels,), element),
+        ("residual", residual, shape, element),
+    ):
+        _expect_shape(name, array, wanted)
+        if array is not None and dtype(array.dtype.name) != of:
+            raise TypeError(f"'{name}' should be of {np.dtype(of.numpy)}, got {array.dtype}")
+    name = "" if activation is None else expect_activation(activation)
+    given = {"channel_scale": scale, "bias": bias, "residual": residual}
+    added = {key: array for key, array in given.items() if array is not None}
+    if element == I8 and (name or added):
+        raise TypeError("sums of int8 have no scale, bias, residual or activation here")
     after = name if name and element == F64 and is_f32(name) else ""
-    added = {key: array for key, array in (("bias", bias), ("residual", residual)) if array is not None}
     own = "" if after else name
     is_plain = not added and not own
     one, other, *further = alike(one, other, *added.values())
