@@ -149,6 +149,27 @@ def test_every_mutant_of_a_loop_that_reads_ahead_is_seen(
     assert tried >= 10
 
 
+def test_every_mutant_of_the_launch_that_adds_partial_sums_is_seen(gpu: Gpu, tmp_path: Path) -> None:
+    """One wait of its text for a load too few, or one sum left out, at a time."""
+    gpu("gfx942")
+    problem = Gemm(64, 64, 320, transpose_b=True, dtype="f16")
+    kernel = compile(problem, "gfx942", TUNING, schedule="reduce_k:10")
+    assert isinstance(kernel.library, CodeObject) and kernel.check(values="integer").is_right
+    before, label, rest = kernel.library.assembly.partition("\nimbrex_gemm_1:")
+    body, end, behind = rest.partition("s_endpgm")
+    tried = 0
+    for pattern, other in (MUTANTS[1], (r"v_(?:pk_)?add_f32\S*\s[^\n]*", lambda found: "s_nop 0")):
+        for found in re.finditer(pattern, body):
+            text = tmp_path / f"gemm_{tried}.s"
+            broken = body[: found.start()] + other(found) + body[found.end() :]
+            text.write_text("".join((before, label, broken, end, behind)))
+            path = assemble_code_object(text, "gfx942")
+            mutant = replace(kernel, loaded=replace(kernel.loaded, path=path))
+            assert not mutant.check(values="integer").is_right, found[0]
+            tried += 1
+    assert tried >= 20
+
+
 def test_a_store_past_the_end_is_seen(kernel: Kernel) -> None:
     broken = damaged(kernel, "gemm.hpp", "imbrex::buffer_of(c, ", "imbrex::buffer_of(c + 4000, ")
     with pytest.raises(Diagnostic, match="memory out of bounds"):
