@@ -6,11 +6,9 @@ from collections.abc import Callable
 
 import pytest
 from gpu_case import Case
-from gpu_cases import all_cases
 
 pytestmark = pytest.mark.gpu
 
 
-@pytest.mark.parametrize("case", all_cases(), ids=str)
 def test_a_kernel(case: Case, on_gpu: Callable[[Case], None]) -> None:
     on_gpu(case)
