@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,6 +36,8 @@ from imbrex.pipeline import Lowered, Request, lower, machine_for
 __all__ = ["KernelCode", "compiled", "compiler_of", "machine_code"]
 
 NAME = "kernel"
+DIGITS = 16
+"""Of a hash."""
 INSTRUCTION_BYTES = 16
 """Of Hopper's instructions."""
 
@@ -44,7 +46,8 @@ INSTRUCTION_BYTES = 16
 class KernelCode:
     """registers: of a lane or thread; 0 of a CPU.  spills: bytes (NVIDIA), registers (AMD), stores (CPU).
 
-    chosen: the algorithm, the tunings and the schedules, as text.
+    chosen: the algorithm, the tunings and the schedules, as text.  source: a digest of all that decides the
+    code, which is not compared.
     """
 
     case: str
@@ -54,6 +57,7 @@ class KernelCode:
     registers: int
     spills: int
     chosen: str
+    source: str = field(default="", compare=False)
 
 
 def compiler_of(target: str) -> tuple[str, str]:
@@ -63,34 +67,37 @@ def compiler_of(target: str) -> tuple[str, str]:
     return name, version
 
 
-def compiled(case: HashCase, name: str = NAME) -> tuple[KernelCode, ...]:
+def compiled(case: HashCase, name: str = NAME, known: Sequence[KernelCode] = ()) -> tuple[KernelCode, ...]:
     """Every kernel of the case; of a CPU, and of the lane-level build, the whole unit is one.  Sources that
-    this machine compiled before are not compiled again.
+    `known` kernels were made of, or that this machine compiled before, are not compiled again.
 
     name: of the entry point, which decides nothing.
     """
     lowered = lower(request_of(case, name))
     key, cache = _key(case, lowered), Cache()
+    if known and all(kernel.source == key[:DIGITS] for kernel in known):
+        return tuple(replace(kernel, chosen=_chosen(lowered)) for kernel in known)
     numbers = cache.recall(key)
     if numbers is None:
         made = machine_code(lowered, case.target, case.isa)
         numbers = {"kernels": [list(found) for found in made]}
         cache.remember(key, numbers)
     kernels = cast(list[Numbers], numbers["kernels"])
-    return tuple(KernelCode(str(case), *found, _chosen(lowered)) for found in kernels)
+    return tuple(KernelCode(str(case), *found, _chosen(lowered), key[:DIGITS]) for found in kernels)
 
 
 def _key(case: HashCase, lowered: Lowered) -> str:
     """Of all that decides machine code: sources without lines of comment, the compiler, and its callers."""
     sources = {f: re.sub(r"(?m)^ *//.*\n", "", text) for f, text in lowered.bundle.files.items()}
-    return digest((*source_parts(sources), case.target, case.isa, *compiler_of(case.target), _callers()))
+    flags = () if case.target in (HOPPER, *gpus("AMD")) else isa(case.isa).flags
+    return digest((*source_parts(sources), case.target, *flags, *compiler_of(case.target), _callers()))
 
 
 @functools.cache
 def _callers() -> str:
     """The files that say how compilers are called and what of their work is hashed."""
-    build = Path(toolchain.__file__).parent
-    files = sorted([*build.rglob("*.py"), *Path(__file__).parent.glob("*.py")])
+    build, here = Path(toolchain.__file__).parent, Path(__file__)
+    files = sorted([*build.rglob("*.py"), here, here.with_name("assembly_text.py")])
     return digest(file.read_text(encoding="utf-8") for file in files)
 
 
@@ -176,4 +183,4 @@ def _digest_of(lines: list[str]) -> str:
 
 
 def _digest(code: bytes) -> str:
-    return hashlib.sha256(code).hexdigest()[:16]
+    return hashlib.sha256(code).hexdigest()[:DIGITS]

@@ -12,7 +12,8 @@ import pytest
 
 pytest.importorskip("elftools", reason="pyelftools is not installed")
 
-from tests.hashes.__main__ import main
+from tests.hashes import machine_code
+from tests.hashes.__main__ import is_compiled_anyway, main
 from tests.hashes.assembly_text import instructions, nameless
 from tests.hashes.hash_cases import CHIPS, DIRECTIONS, HOPPER, TYPES, HashCase, hash_cases
 from tests.hashes.machine_code import KernelCode, compiled
@@ -112,13 +113,30 @@ def of(case: HashCase) -> KernelCode:
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An other hash is told, with exit code 1, until the record is written anew."""
     (case,) = (case for name, case in CASES.items() if name.startswith(SMALLEST))
-    record, path, words = read(), tmp_path / "record.jsonl", ["--only", SMALLEST, "--jobs", "1", "--record"]
+    record, path = read(), tmp_path / "record.jsonl"
+    words = ["--only", SMALLEST, "--jobs", "1", "--all", "--record"]
     wrong = replace(of(case), code="0" * 16, spills=3)
     write(record_of(record.compilers, (record.kernels | {(wrong.case, wrong.kernel): wrong}).values()), path)
     assert main([*words, str(path)]) == 1
     assert "code 0000000000000000 -> " in (told := capsys.readouterr().out) and "spills 3 -> 0" in told
     assert main([*words, str(path), "--update"]) == 0
     assert main([*words, str(path)]) == 0
+
+
+def test_equal_sources_have_the_code_of_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other sources have not, nor has what was compiled by other flags."""
+    case = next(case for name, case in CASES.items() if name.startswith(SMALLEST))
+    here = compiled(case)
+    known = [replace(kernel, code="0" * 16, chosen="") for kernel in here]
+    (told,) = compiled(case, known=known)
+    assert told == replace(here[0], code="0" * 16)
+    assert compiled(case, known=[replace(known[0], source="another")]) == here
+    monkeypatch.setattr(machine_code, "_callers", lambda: "another way to call it")
+    assert compiled(case, known=known) == here
+
+
+def test_some_are_compiled_anyway() -> None:
+    assert 20 < sum(map(is_compiled_anyway, CASES.values())) < 60
 
 
 def test_another_compiler_is_a_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,14 +20,18 @@ def row_major(u: Sequence[Lin], sizes: Sequence[int]) -> Lin:
 def digits(x: Lin, sizes: Sequence[int]) -> tuple[Lin, ...]:
     """The digits of x in the mixed radix of the sizes, the last one fastest.
 
-    The first is unbounded, so that coordinates that are not there go on in equal steps; but a dim of one
-    element has none, and its step, which no element knows, must not part neighbours.
+    The first dim of more than one element is unbounded, so that coordinates that are not there go on in equal
+    steps; dims of one element before it have no other coordinate, and their steps, which no element knows,
+    part no neighbours.
     """
+    alone = next((i for i, size in enumerate(sizes) if size > 1), len(sizes))
+    if alone == len(sizes):
+        return tuple(lin(0) for _ in sizes)
     out: list[Lin] = []
-    for size in reversed(sizes[1:]):
+    for size in reversed(sizes[alone + 1 :]):
         x, digit = divide(x, size)
         out.append(digit)
-    return (x if sizes[0] > 1 else lin(0), *reversed(out))
+    return (*(lin(0) for _ in sizes[:alone]), x, *reversed(out))
 
 
 def piece(u: Sequence[Lin], sizes: Sequence[int]) -> Lin:
