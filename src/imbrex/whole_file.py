@@ -32,6 +32,8 @@ def write_bytes(data: bytes, path: Path) -> None:
             path.write_bytes(data)
         else:
             _replace(Path(os.path.realpath(path)), data)
+    except FileExistsError:
+        raise Diagnostic(f"cannot write '{path}': '{path.parent}' is no folder") from None
     except OSError as error:
         raise Diagnostic(f"cannot write '{path}': {(error.strerror or str(error)).lower()}") from None
 

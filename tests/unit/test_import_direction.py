@@ -33,7 +33,7 @@ NARROWER = {
     "timing": {"chip"},
     "view": {"diagnostic", "numeral", "dtype", "chip", "index"},
     "cdna": {"diagnostic", "chip", "build"},
-    "capture": {"diagnostic", "problem"},
+    "capture": {"diagnostic", "dtype", "problem"},
     "database": {"version", "diagnostic", "numeral", "limit", "dtype", "chip", "problem", "build", "run"},
 }
 TOGETHER = {"index/atom": {"index/expr"}}

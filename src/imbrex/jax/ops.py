@@ -163,12 +163,8 @@ def matmul(
         or (turned.a and b.ndim == 2 < a.ndim)
         or a.shape[-2 if turned.a else -1] != b.shape[-1 if turned.b else -2]
     ):
-        said = [
-            f", {name}=True"
-            for name, is_it in (("transpose_a", turned.a), ("transpose_b", turned.b))
-            if is_it
-        ]
-        raise ValueError(f"no product of arrays of shapes {a.shape} and {b.shape}{''.join(said)}")
+        said = ", transpose_a=True" * turned.a + ", transpose_b=True" * turned.b
+        raise ValueError(f"no product of arrays of shapes {a.shape} and {b.shape}{said}")
     outer, m, n = a.shape[:-2], a.shape[-1 if turned.a else -2], b.shape[-2 if turned.b else -1]
     _expect_shape("residual", residual, (*outer, m, n))
     is_rows = b.ndim == 2 and not turned.a

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from imbrex.argument import each, positive, text, whole, word
+from imbrex.argument import each, positive, text, truth, whole, word
 from imbrex.kernel import Kernel
 from imbrex.kernel import compile as compiled
 from imbrex.kernel.target import Emulate, target_or_named
@@ -114,7 +114,7 @@ def compile(
     A Diagnostic where the text is no single problem, or no kernel of the target serves it.
     """
     said = {"tuning": tuning, "algorithm": algorithm, "schedule": schedule, "config": config}
-    expect_effort(tune, **said, untuned=untuned or None)
+    expect_effort(tune, **said, untuned=True if truth("untuned", untuned) else None)
     if tune is not None:
         from imbrex.kernel.warm import problems_of
 

@@ -182,7 +182,7 @@ def test_a_picture_tells_lane_and_register(imbrex: Imbrex) -> None:
         (["--format", "svg"], "--format svg is about one instruction"),
         ([NAME, "--register-of", "0,0", "--format", "svg"], "--register-of has no picture"),
         ([NAME, "--types", "f16"], "--types chooses from the list"),
-        ([NAME, "-o", "/dev/null/all.txt"], "cannot write '/dev/null/all.txt': not a directory"),
+        ([NAME, "-o", "/dev/null/all.txt"], "cannot write '/dev/null/all.txt': '/dev/null' is no folder"),
     ],
 )
 def test_what_is_refused(imbrex: Imbrex, words: list[str], message: str) -> None:
