@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from imbrex.index.digits import digits
 from imbrex.index.expr import Lin, lin, param, var, xor
 from imbrex.index.map import Dim, Map, identity, layer_over
 from imbrex.index.query import (
@@ -363,3 +364,11 @@ def test_the_step_of_a_dim_of_one_element_parts_no_neighbours(tap: int) -> None:
     padded = layer_over(merged.upper, (Pad(0, 24), "k", "k"))
     narrow = Map((merged, *array.layers))
     assert vector_width(narrow, "k") == vector_width(Map((padded, *narrow.layers)), "k") == 8
+
+
+def test_dims_of_one_element_take_no_part_in_a_merge() -> None:
+    """What lies beyond goes on in equal steps along the first dim that has more than one element."""
+    x = var("x", 40)
+    assert digits(x, (1, 1, 5, 3)) == (lin(0), lin(0), *digits(x, (5, 3)))
+    assert [int(d.eval({"x": 31})) for d in digits(x, (1, 5, 3))] == [0, 10, 1]
+    assert digits(lin(0), (1, 1)) == (lin(0), lin(0))
