@@ -176,7 +176,7 @@ def _forms_last(model: Any, example: Any, found: Sequence[Candidate], wishes: _W
     channels_last(usable)
     try:
         results, seen = met(model, example, usable, False)
-    except RuntimeError:  # a view of what lies otherwise
+    except ValueError:  # the model calls for how memory lies, as of a view
         return []
     finally:
         restore(model)
