@@ -138,10 +138,11 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 def serve(pipe: Connection) -> None:
     """What the process does: takes a function, then answers task after task, until nobody asks."""
     threading.Thread(target=_end_with, args=(pipe.fileno(),), daemon=True).start()
-    with suppress(EOFError, BrokenPipeError):
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         function: Callable[[Any], Any] = pipe.recv()
         while True:
             pipe.send(answered(function, pipe.recv()))
+    _end_group()
 
 
 PROGRAM: Final = f"""
@@ -165,6 +166,10 @@ def _end_with(number: int) -> None:
     other = select.poll()
     other.register(number, 0)  # a hang-up is told anyway
     other.poll()
+    _end_group()
+
+
+def _end_group() -> None:
     os.killpg(0, signal.SIGKILL)
 
 

@@ -82,12 +82,13 @@ def test_what_a_process_started_ends_with_it(calls: Isolated) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_process_that_hangs_does_not_outlive_whoever_is_killed() -> None:
+@pytest.mark.parametrize("then", [f"calls('hang', {8 * HANG_S})", f"__import__('time').sleep({HANG_S})"])
+def test_what_hangs_or_waits_for_a_task_does_not_outlive_whoever_is_killed(then: str) -> None:
     program = (
         f"from {__name__} import Isolated, behaviour\n"
         "calls = Isolated(behaviour)\n"
         "print(*calls('family'), flush=True)\n"
-        f"calls('hang', {8 * HANG_S})\n"
+        f"{then}\n"
     )
     asking = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert asking.stdout is not None
