@@ -25,10 +25,9 @@ class DType:
     its NaN with the sign, or its only one.  largest_finite: given for a float whose largest value is not the
     one that IEEE 754 would have.  read_bits: of the significand that a product reads, where they are fewer
     than memory holds.  element_name: of a microscaled type, in `DTYPES`.  pair: elements of A and of B where
-    they differ, in `DTYPES`.  is_operand: are there products of
-    it?
-    tensor_map: CUtensorMapDataType; None where there is none.  miopen, hipblaslt, compute: what MIOpenDriver
-    calls a convolution of this type, and hipblaslt-bench a matrix of it and arithmetic in it.
+    they differ, in `DTYPES`.  is_operand: are there products of it?  tensor_map: CUtensorMapDataType; None
+    where there is none.  miopen, hipblaslt, compute: what MIOpenDriver calls a convolution of this type, and
+    hipblaslt-bench a matrix of it and arithmetic in it.
     aliases: other names that users may give.
     """
 

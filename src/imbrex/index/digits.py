@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from imbrex.index.expr import Lin, divide, lin, select
 
@@ -24,14 +25,14 @@ def digits(x: Lin, sizes: Sequence[int]) -> tuple[Lin, ...]:
     steps; dims of one element before it have no other coordinate, and their steps, which no element knows,
     part no neighbours.
     """
-    alone = next((i for i, size in enumerate(sizes) if size > 1), len(sizes))
-    if alone == len(sizes):
-        return tuple(lin(0) for _ in sizes)
+    alone = tuple(lin(0) for _ in takewhile(lambda size: size == 1, sizes))
+    if len(alone) == len(sizes):
+        return alone
     out: list[Lin] = []
-    for size in reversed(sizes[alone + 1 :]):
+    for size in reversed(sizes[len(alone) + 1 :]):
         x, digit = divide(x, size)
         out.append(digit)
-    return (*(lin(0) for _ in sizes[:alone]), x, *reversed(out))
+    return (*alone, x, *reversed(out))
 
 
 def piece(u: Sequence[Lin], sizes: Sequence[int]) -> Lin:

@@ -21,9 +21,9 @@ from imbrex.jax.device import kind
 from imbrex.jax.handler import on_gpu, registered
 from imbrex.jax.layouts import Layouts, Pads
 from imbrex.kernel.target import CPU, Target, target_of
+from imbrex.kernel.tuned import Effort
 from imbrex.problem import Conv2d, Direction, Gemm, Problem
 from imbrex.run.cpu import thread_count
-from imbrex.tuner.campaign import Effort
 
 __all__ = ["Kind", "Moves", "Shape", "Turned", "called", "convolution", "export_checks", "sizes"]
 

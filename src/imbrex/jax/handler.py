@@ -19,12 +19,12 @@ from imbrex.build.shared_library import build_shared
 from imbrex.kernel.constraints import Constraints
 from imbrex.kernel.options import options_of
 from imbrex.kernel.target import CPU, target_of
+from imbrex.kernel.tuned import Effort
 from imbrex.library.cuda import cuda_unit
 from imbrex.library.dispatch import unit
 from imbrex.library.make import sourced
 from imbrex.problem import Problem, problem_text
 from imbrex.symbol import symbol_of
-from imbrex.tuner.campaign import Effort
 from imbrex.tuner.interface import compile
 
 __all__ = ["on_gpu", "registered"]

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from imbrex.argument import truth, whole, word
+from imbrex.argument import truth, whole
 from imbrex.dtype import F64, I8, dtype
 from imbrex.function.batches import Batches, expect_batches
 from imbrex.function.window import integers
@@ -24,9 +24,9 @@ from imbrex.jax.call import Moves, Shape, Turned, convolution, sizes
 from imbrex.jax.derivatives import conv, data, fused, product
 from imbrex.jax.device import alike, kind
 from imbrex.jax.layouts import CHANNELS_FIRST, Layouts, is_one, layouts_of, pads_of
+from imbrex.kernel.tuned import Effort, expect_effort
 from imbrex.problem.activation import expect_activation, is_f32
 from imbrex.problem.epilogue_array import ARRAYS
-from imbrex.tuner.campaign import Effort
 
 __all__ = ["conv2d", "conv_transpose2d", "linear", "matmul"]
 
@@ -153,7 +153,7 @@ def matmul(
     """
     kind()
     expect_batches(batches)
-    _expect_effort(tune)
+    expect_effort(tune)
     _expect_alike("a", a, "b", b)
     turned = Turned(truth("transpose_a", transpose_a), truth("transpose_b", transpose_b), batches, tune)
     if (
@@ -220,16 +220,11 @@ def _moves(
     """The numbers of a convolution but its padding, and both arrays checked."""
     kind()
     expect_batches(batches)
-    _expect_effort(tune)
+    expect_effort(tune)
     _expect_alike("x", x, "w", w, 4)
     layouts = layouts_of(dimension_numbers)
     both = _two("stride", stride), _two("dilation", dilation)
     return Moves(both[0], ((0, 0), (0, 0)), both[1], whole("groups", groups, 1), layouts, batches, tune)
-
-
-def _expect_effort(tune: object) -> None:
-    if tune is not None:
-        word("tune", tune, get_args(Effort))
 
 
 def _with_number(shape: Sequence[int], at: int, number: Any) -> Shape:

@@ -23,10 +23,10 @@ from imbrex.config.xdlops.residency import resident_groups
 from imbrex.timing.kernel import device_of
 from imbrex.view.work.streamk import Plan, Tiles
 
-__all__ = ["Reduced", "pieces_of", "reduced", "reductions"]
+__all__ = ["AT_ONCE", "Reduced", "pieces_of", "reduced", "reductions"]
 
 AT_ONCE: Final = 8
-"""Loads of slots that are under way at a time (`ir.passes.gridwise_reduce`)."""
+"""Loads of slots that are under way before the first of them is added."""
 ARRIVAL: Final = 750.0
 """Clocks until a compute unit has what another one wrote."""
 

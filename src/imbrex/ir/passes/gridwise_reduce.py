@@ -21,6 +21,7 @@ from xdsl.ir import SSAValue
 
 from imbrex.chip import VECTOR_BYTES
 from imbrex.config.block_plan import WavesBlock
+from imbrex.config.xdlops.reduce import AT_ONCE
 from imbrex.index.map import Dim, Entry, replacing
 from imbrex.index.rule import Merge, Unmerge
 from imbrex.ir.element import accumulator_type, element_bytes
@@ -38,8 +39,6 @@ __all__ = ["Reduction"]
 
 VECTORS: Final = "m_group n_tile register_group"
 """A work item's vectors of C, as `wave.computed` numbers them."""
-AT_ONCE: Final = 8
-"""Loads that are under way before the first of them is added."""
 
 
 @dataclass(frozen=True)
