@@ -18,7 +18,7 @@ from imbrex.config.tiles import PARTS as IN_CLUSTER
 from imbrex.config.warpgroup import cluster_k
 from imbrex.config.warpgroup.correction import corrected
 from imbrex.config.warpgroup.cost import Priced
-from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
+from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.warpgroup.space import warpgroup_space
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.work.streamk import CLUSTERED, Mode, even_pieces
@@ -27,8 +27,6 @@ __all__ = ["MARGIN", "best_schedule", "best_tuning", "every", "offers", "schedul
 
 MARGIN: Final = 0.03
 """What a schedule must save before anything but data_parallel is chosen."""
-NEAR: Final = 0.01
-"""What is no difference to the model, so that the tiles which hang over the matrix least are taken."""
 PARTS: Final = (1, 2, 3, 4, 6)
 """split_k is looked at with as many pieces of each tile as run at a time, and these parts of them."""
 
@@ -176,15 +174,5 @@ def _priced(context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | 
 
 
 def _best(costed: Sequence[Costed]) -> Costed:
-    """Among those within NEAR of the fewest cycles, the one whose tiles hang over the matrix least, in per
-    cent, and of these the fastest.
-    """
-    most = (1 + NEAR) * min(cycles for cycles, _ in costed)
-    near = [one for one in costed if one[0] <= most]
-    return min(near, key=lambda one: (round(_wasted(one[1][0].plan), 2), one[0]))
-
-
-def _wasted(plan: WarpgroupPlan) -> float:
-    """Multiplications of what hangs over the matrix, as a share of all that are wanted."""
-    c = plan.context
-    return c.wasted(*plan.tuning.tile) / (c.m * c.n * c.k)
+    """The one of the fewest cycles, the first of several."""
+    return min(costed, key=lambda one: one[0])

@@ -24,7 +24,6 @@ from imbrex.view.mma.hopper import ROWS, WARPGROUP
 
 __all__ = ["warpgroup_space"]
 
-COLUMNS: Final = (256, 192, 128, 224, 160, 96, 240, 208, 176, 144, 112, 80, 64, 48, 32, 16, 8)
 NARROWEST: Final = (8, 16)
 """Columns of the least tile; 16 where neither side of a product of 16-bit types has its K together."""
 ROW_TILES: Final = (
@@ -62,7 +61,7 @@ def _oriented(
     """Tunings of rows and columns.  A tile is not twice as large as the matrix, but for `least` columns."""
     c = context.exchanged if swapped else context
     k = _depth(c, machine)
-    wide = [n for n in columns_of(c.dtype, machine) if n in COLUMNS and (n == least or n < 2 * c.n)]
+    wide = [n for n in columns_of(c.dtype, machine) if n == least or n < 2 * c.n]
     for (rows, consumers, pingpong), n in product(ROW_TILES, wide):
         own = rows if pingpong else rows // consumers
         if own * n * c.summed > MOST_ACCUMULATORS[consumers] * WARPGROUP or (rows >= 2 * c.m and rows > ROWS):
