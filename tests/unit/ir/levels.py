@@ -104,11 +104,9 @@ def assert_every_level_is_right(case: Case, left_out: Collection[str] = ()) -> N
 
 
 def assert_every_level_is_its_text(case: Case) -> None:
-    """What the text of each level computes is what the first one does, bit for bit."""
-    arrays = case.operands()
-    want = computed(case.lowered("problem"), case, arrays)
+    """What the text of each level says is the level itself: operations, attributes, types, uses of values."""
     for level, module in case.levels():
-        assert same(computed(reread(module), case, arrays), want), level
+        assert reread(module).is_structurally_equivalent(module), level
 
 
 def same(a: Array, b: Array) -> bool:
