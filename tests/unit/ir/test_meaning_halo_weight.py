@@ -47,7 +47,7 @@ def test_the_text_says_it_all(case: Windows) -> None:
     module = reread(case.lowered("gridwise-to-blockwise"))
     (found,) = (op for op in module.walk() if isinstance(op, WarpgroupGemmOp))
     tuning = found.tuning_
-    assert isinstance(tuning, HaloWeightTuning) and found.own_columns * 3 == tuning.n_per_block
+    assert isinstance(tuning, HaloWeightTuning) and tuning.own_columns * 3 == tuning.n_per_block
 
 
 @pytest.mark.parametrize("case", OUT_OF_PLANES, ids=str)

@@ -66,7 +66,7 @@ def pixels(plan: HaloPlan, machine: GpuMachine) -> Reasons:
     parts = ROWS * (1 if t.pingpong else t.consumers)
     if t.m_per_block % parts:
         yield f"{t.m_per_block} pixels of a tile are not a multiple of {parts}"
-    elif t.images > 1 and t.images % (t.m_per_block // t.consumer_rows):
+    elif t.images > 1 and t.images % (t.m_per_block // t.held[0]):
         yield f"{t.images} images are not shared by {t.consumers} consumers"
     if plan.context.n % image:
         yield f"{plan.context.n} pixels are not whole tiles' lines, {t.rows} of {t.width}"

@@ -17,7 +17,6 @@ from typing import ClassVar, Final, TypeAlias
 from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.halo.plan import HaloTuning, OfWindows, WindowPlan
-from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.line_filter import LineFilter
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import ATOM_ROWS
@@ -65,6 +64,11 @@ class LinesTuning(OfWindows):
         return self.window_rows * self.window_columns * self.channels
 
     @property
+    def held(self) -> tuple[int, int]:
+        """Rows and columns whose sums one consumer holds: a line of the result for each row of a window."""
+        return self.line * self.window_rows, self.n_per_block
+
+    @property
     def taps_text(self) -> str:
         return f"{self.window_rows} x {self.window_columns}"
 
@@ -108,12 +112,6 @@ class LinesPlan(WindowPlan[LinesTuning]):
         a, b = pixels * t.channels * size, self.filter.bytes
         own = {"has_own_ring": True, "takes_turns": t.pingpong}
         return SharedLayout(a, b, t.stages, t.consumers, self.piece_bytes, "kernel", **own)
-
-    @property
-    def accumulators(self) -> int:
-        """32-bit registers of a consumer's thread that hold sums."""
-        t = self.tuning
-        return t.line * t.window_rows * t.n_per_block // WARPGROUP
 
 
 WindowTuning: TypeAlias = HaloTuning | LinesTuning

@@ -15,9 +15,9 @@ from typing import ClassVar, Protocol, TypeVar
 from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import GemmContext
-from imbrex.config.warpgroup.consumers import OfBoxes, OfConsumers, OncePlan, Tiled
+from imbrex.config.warpgroup.consumers import ConsumersPlan, Held, OfBoxes, OfConsumers, OfRows
 from imbrex.config.warpgroup.plan import PIECE_BYTES, shared_tile
-from imbrex.view.mma.hopper import ROWS, WARPGROUP
+from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import ATOM_ROWS, Major, SharedTile
 
@@ -35,7 +35,7 @@ class OfWindows(OfConsumers):
         return True
 
 
-class Windowed(Tiled, Protocol):
+class Windowed(Held, Protocol):
     """A tuning of windows, as its plan reads it."""
 
     @property
@@ -52,7 +52,7 @@ T = TypeVar("T", bound=Windowed)
 
 
 @dataclass(frozen=True)
-class WindowPlan(OncePlan[T]):
+class WindowPlan(ConsumersPlan[T]):
     """What follows from a tuning of windows of any form and a GEMM."""
 
     @property
@@ -82,7 +82,7 @@ class WindowPlan(OncePlan[T]):
 
 
 @dataclass(frozen=True)
-class HaloTuning(OfBoxes, OfWindows):
+class HaloTuning(OfBoxes, OfWindows, OfRows):
     """taps, channels: of a window.  n_per_block: filters that are computed at a time.  diagonal: blocks of
     channels and filters that alone are multiplied, the others being zeros between groups; 1 for all.
     """
@@ -108,11 +108,6 @@ class HaloTuning(OfBoxes, OfWindows):
     @property
     def taps_text(self) -> str:
         return str(self.taps)
-
-    @property
-    def consumer_rows(self) -> int:
-        """Rows of a tile that one consumer computes, rounded down."""
-        return self.m_per_block if self.pingpong else self.m_per_block // self.consumers
 
     def plan(self, context: GemmContext, machine: GpuMachine | None = None) -> HaloPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
@@ -151,8 +146,3 @@ class HaloPlan(WindowPlan[HaloTuning]):
         t, size = self.tuning, self.context.dtype.bytes
         a, b = self.raster * t.channels * size, t.k_per_block * t.n_per_block * size
         return SharedLayout(a, b, t.stages, t.consumers, self.piece_bytes, "tile", takes_turns=t.pingpong)
-
-    @property
-    def accumulators(self) -> int:
-        """32-bit registers of a consumer's thread that hold sums."""
-        return self.tuning.consumer_rows * self.tuning.n_per_block // WARPGROUP

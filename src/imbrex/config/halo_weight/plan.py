@@ -14,9 +14,9 @@ from typing import ClassVar, Final
 from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import GemmContext
-from imbrex.config.warpgroup.consumers import OfBoxes, OncePlan
+from imbrex.config.warpgroup.consumers import ConsumersPlan, OfBoxes
 from imbrex.config.warpgroup.plan import PIECE_BYTES
-from imbrex.view.mma.hopper import ROWS, WARPGROUP
+from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_layout import SharedLayout
 
 __all__ = ["MOST_SPAN", "SUM_BYTES", "HaloWeightPlan", "HaloWeightTuning"]
@@ -64,6 +64,11 @@ class HaloWeightTuning(OfBoxes):
         return self.channels if self.by_warps else self.n_per_block // self.consumers
 
     @property
+    def held(self) -> tuple[int, int]:
+        """Rows and columns whose sums one consumer holds: of warps, those of their blocks."""
+        return ROWS, self.n_per_block // self.diagonal if self.by_warps else self.own_columns
+
+    @property
     def by_warps(self) -> bool:
         return self.diagonal > 1
 
@@ -89,7 +94,7 @@ class HaloWeightTuning(OfBoxes):
 
 
 @dataclass(frozen=True)
-class HaloWeightPlan(OncePlan[HaloWeightTuning]):
+class HaloWeightPlan(ConsumersPlan[HaloWeightTuning]):
     """Everything that follows from a HaloWeightTuning and a GEMM."""
 
     @property
@@ -109,13 +114,6 @@ class HaloWeightPlan(OncePlan[HaloWeightTuning]):
         """Do pixels lie together in memory, and not channels?  Stages then have lines of planes."""
         along_k, along_m = self.context.a.vector
         return along_k > along_m
-
-    @property
-    def accumulators(self) -> int:
-        """32-bit registers of a consumer's thread that hold sums."""
-        t = self.tuning
-        columns = t.n_per_block // t.diagonal if t.by_warps else t.own_columns
-        return ROWS * columns // WARPGROUP
 
     @property
     def block(self) -> WarpgroupBlock:

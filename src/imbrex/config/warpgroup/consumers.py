@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic, Protocol, TypeVar
 
 from imbrex.chip import WARPGROUPS, GpuMachine
@@ -11,7 +12,16 @@ from imbrex.config.context import GemmContext
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
 
-__all__ = ["OfBoxes", "OfConsumers", "OncePlan", "Tiled"]
+__all__ = [
+    "ConsumersPlan",
+    "Held",
+    "OfBoxes",
+    "OfConsumers",
+    "OfRows",
+    "TakesTurns",
+    "Tiled",
+    "accumulators",
+]
 
 
 class Tiled(Protocol):
@@ -33,6 +43,26 @@ class Tiled(Protocol):
     def consumers(self) -> int: ...
 
 
+class TakesTurns(Tiled, Protocol):
+    """A tuning whose consumers may have tiles in turn."""
+
+    @property
+    def pingpong(self) -> bool: ...
+
+
+class Held(Tiled, Protocol):
+    """A tuning that says what one consumer holds: rows and columns of sums."""
+
+    @property
+    def held(self) -> tuple[int, int]: ...
+
+
+def accumulators(tuning: Held, phases: int = 1) -> int:
+    """32-bit registers of a consumer's thread that hold sums, of so many phases of columns."""
+    rows, columns = tuning.held
+    return rows * columns * phases // WARPGROUP
+
+
 class OfConsumers:
     """A frozen dataclass whose numbers are at least 1; consumers: warpgroups that multiply."""
 
@@ -52,6 +82,21 @@ class OfConsumers:
         """The tile of a workgroup, (m, n, k), in the GEMM's own m and n."""
         rows, columns, k = self.m_per_block, self.n_per_block, self.k_per_block
         return (columns, rows, k) if self.swapped else (rows, columns, k)
+
+    @property
+    def own_columns(self: Tiled) -> int:
+        """Columns of a tile that one consumer computes, of one phase; of warps, those of one tap."""
+        return self.n_per_block
+
+
+class OfRows(OfConsumers):
+    """Consumers share the rows of a tile, or, pingpong, have tiles in turn."""
+
+    @property
+    def held(self: TakesTurns) -> tuple[int, int]:
+        """Rows, rounded down, and columns whose sums one consumer holds."""
+        rows = self.m_per_block if self.pingpong else self.m_per_block // self.consumers
+        return rows, self.n_per_block
 
 
 @dataclass(frozen=True)
@@ -76,12 +121,12 @@ class OfBoxes(OfConsumers):
         return self.images * self.loaded * self.width
 
 
-T = TypeVar("T", bound=Tiled)
+T = TypeVar("T", bound=Held)
 
 
 @dataclass(frozen=True)
-class OncePlan(ABC, Generic[T]):
-    """What follows from a GEMM and a tuning whose pixels come into shared memory once, of any kind."""
+class ConsumersPlan(ABC, Generic[T]):
+    """What follows from a GEMM and a tuning of warpgroups, of any kind."""
 
     tuning: T
     context: GemmContext
@@ -98,25 +143,26 @@ class OncePlan(ABC, Generic[T]):
         """Shared memory."""
 
     @property
-    @abstractmethod
     def accumulators(self) -> int:
-        """32-bit registers of a consumer's thread that hold sums."""
+        """32-bit registers of a consumer's thread that hold sums, of all phases that have some."""
+        return accumulators(self.tuning, self.context.summed)
 
-    @property
+    @cached_property
     def tiles(self) -> tuple[int, int]:
         """Along the rows and the columns that the kernel sees."""
         t, (m, n) = self.tuning, (self.context.m, self.context.n)
         rows, columns = (n, m) if t.swapped else (m, n)
         return -(-rows // t.m_per_block), -(-columns // t.n_per_block)
 
-    @property
+    @cached_property
     def blocks(self) -> tuple[int, int]:
+        """Units, each the tiles of one cluster, along the same."""
         return self.tiles
 
-    @property
+    @cached_property
     def units(self) -> int:
-        """Units of all groups."""
-        rows, columns = self.tiles
+        """Units of all products of a batch."""
+        rows, columns = self.blocks
         return self.context.g * rows * columns
 
     @property

@@ -12,10 +12,10 @@ from imbrex.chip import GpuMachine
 from imbrex.config.rules import LARGEST_GRID, Reasons, Rules, listed
 from imbrex.config.warpgroup import limits
 from imbrex.config.warpgroup.limits import (
-    MOST_ACCUMULATORS,
     consumers,
     lds_bytes,
     matrix_unit,
+    registers,
     stages,
     warpgroups,
     whole_rows,
@@ -64,15 +64,6 @@ def cluster(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
         if not in_rows and rows % (parts * ATOM_ROWS):
             atoms = f"{rows} rows of shared memory do not divide into {parts} parts of whole {ATOM_ROWS}"
             yield f"{name}'s tile is not loaded by {parts} workgroups: {atoms}"
-
-
-def registers(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
-    """The sums of a consumer stay in registers."""
-    t, most = plan.tuning, MOST_ACCUMULATORS[plan.tuning.consumers]
-    if plan.accumulators > most:
-        phases = f", {plan.context.summed} phases" if plan.context.summed > 1 else ""
-        tile = f"{t.consumer_rows}x{t.n_per_block} of each of {t.consumers} consumers{phases}"
-        yield f"accumulators {plan.accumulators} > {most} of a thread ({tile})"
 
 
 def phases(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.config.rules import Reasons, listed
-from imbrex.config.warpgroup.consumers import OfBoxes, Tiled
+from imbrex.config.warpgroup.consumers import Held, OfBoxes, TakesTurns, Tiled
 from imbrex.config.warpgroup.instruction import columns_of, multiplied_types
 from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES
 from imbrex.dtype import DType
@@ -47,7 +47,7 @@ class Sized(Protocol):
     """A plan of a tuning whose consumers take stages from a ring."""
 
     @property
-    def tuning(self) -> Tiled: ...
+    def tuning(self) -> Held: ...
     @property
     def context(self) -> GemmContext: ...
     @property
@@ -56,14 +56,7 @@ class Sized(Protocol):
     def layout(self) -> SharedLayout: ...
 
 
-class TakesTurns(Tiled, Protocol):
-    """A tuning whose consumers may have tiles in turn."""
-
-    @property
-    def pingpong(self) -> bool: ...
-
-
-class InTurn(Sized, Protocol):
+class InTurn(Protocol):
     """The plan of such a tuning."""
 
     @property
@@ -149,6 +142,9 @@ def whole_rows(subject: str, count: int, dtype: DType) -> Reasons:
 
 def registers(plan: Sized, machine: GpuMachine) -> Reasons:
     """The sums of a consumer stay in registers."""
-    most = MOST_ACCUMULATORS[plan.tuning.consumers]
+    t, most = plan.tuning, MOST_ACCUMULATORS[plan.tuning.consumers]
     if plan.accumulators > most:
-        yield f"accumulators {plan.accumulators} > {most} of a thread"
+        (rows, columns), count = t.held, plan.context.summed
+        phases = f", {count} phases" if count > 1 else ""
+        tile = f"{rows}x{columns} of each of {t.consumers} consumers{phases}"
+        yield f"accumulators {plan.accumulators} > {most} of a thread ({tile})"

@@ -20,10 +20,10 @@ from typing import ClassVar, Final
 from imbrex.chip import VECTOR_BYTES, WARPGROUPS, GpuMachine
 from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
-from imbrex.config.warpgroup.consumers import OfConsumers
+from imbrex.config.warpgroup.consumers import ConsumersPlan, OfRows
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.dtype import DType
-from imbrex.view.mma.hopper import ROWS, WARPGROUP
+from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import Major, SharedTile, Swizzle
 
@@ -48,7 +48,7 @@ CLUSTERS: Final = (1, 2, 4)
 
 
 @dataclass(frozen=True)
-class WarpgroupTuning(OfConsumers):
+class WarpgroupTuning(OfRows):
     """A tile of m x n x k (elements) of a workgroup; group: tiles far before the next column (WGM), in units
     of clusters, see `view.work.workgroup`.
     """
@@ -70,23 +70,14 @@ class WarpgroupTuning(OfConsumers):
         """Workgroups of a cluster."""
         return self.cluster_m * self.cluster_n
 
-    @property
-    def consumer_rows(self) -> int:
-        """Rows of a tile that one consumer computes, rounded down."""
-        return self.m_per_block if self.pingpong else self.m_per_block // self.consumers
-
     def plan(self, context: GemmContext, machine: GpuMachine | None = None) -> WarpgroupPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
         return WarpgroupPlan(self, context, machine or WARPGROUPS)
 
 
 @dataclass(frozen=True)
-class WarpgroupPlan:
+class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
     """Everything that follows from a WarpgroupTuning and a GEMM; what overhangs a matrix reads as zero."""
-
-    tuning: WarpgroupTuning
-    context: GemmContext
-    machine: GpuMachine = WARPGROUPS
 
     @cached_property
     def oriented(self) -> GemmContext:
@@ -106,11 +97,6 @@ class WarpgroupPlan:
         rows, columns = self.tiles
         return rows // self.tuning.cluster_m, columns // self.tuning.cluster_n
 
-    @cached_property
-    def units(self) -> int:
-        """Units of all products of a batch."""
-        return self.context.g * self.blocks[0] * self.blocks[1]
-
     @property
     def k_iterations(self) -> int:
         """Steps of the loop over K, in the mean; at least one."""
@@ -122,8 +108,8 @@ class WarpgroupPlan:
         return min(self.units, self.machine.clusters_at_a_time(self.tuning.cluster))
 
     @property
-    def grid_size(self) -> int:
-        """Workgroups to launch, where each computes whole tiles."""
+    def workgroups(self) -> int:
+        """How many are launched, where each computes whole tiles."""
         return self.clusters * self.tuning.cluster
 
     @cached_property
@@ -163,15 +149,6 @@ class WarpgroupPlan:
         t, size = self.tuning, self.context.dtype.bytes
         a, b = (d * t.k_per_block * size for d in (t.m_per_block, t.n_per_block))
         return SharedLayout(a, b, t.stages, t.consumers, PIECE_BYTES, takes_turns=t.pingpong)
-
-    @property
-    def lds_bytes(self) -> int:
-        return self.layout.bytes
-
-    @property
-    def accumulators(self) -> int:
-        """32-bit registers of a consumer's thread that hold sums, of all phases that have some."""
-        return self.tuning.consumer_rows * self.tuning.n_per_block * self.context.summed // WARPGROUP
 
     @property
     def block(self) -> WarpgroupBlock:

@@ -19,20 +19,15 @@ from imbrex.index.query import moves_as_vector, pointer_step
 from imbrex.index.rule import COUNT, Guard
 from imbrex.lower.buffer import Ref
 from imbrex.lower.warpgroup.parts import (
-    Blocks,
-    Dense,
     PingPong,
     SplitColumns,
     SplitRows,
     SplitSteps,
     Streams,
-    WarpPlanes,
-    WarpRaster,
-    WindowRows,
 )
 from imbrex.lower.warpgroup.pipeline import Pipeline
 from imbrex.problem.epilogue import Call, Expression, Name, walk
-from imbrex.view.mma.hopper import ROWS, WARPGROUP
+from imbrex.view.mma.hopper import ROWS
 
 __all__ = ["arrays", "ends_in_relu", "finishing"]
 
@@ -177,8 +172,8 @@ def _ahead(pipeline: Pipeline) -> set[str]:
     """The arrays that are the same in all rows or in all columns, as many as there is room for."""
     blocks, arrays, found = _blocks(pipeline), _arrays(pipeline), set[str]()
     whole = {name for name, ref in arrays.items() if _depends(ref, "row") and _depends(ref, "column")}
-    free_registers = (registers(pipeline)[1] or pipeline.machine.vector_registers) - KEPT - _sums(pipeline)
-    free_registers -= AT_A_TIME * bool(whole)
+    free_registers = (registers(pipeline)[1] or pipeline.machine.vector_registers) - KEPT
+    free_registers -= pipeline.sums.registers + AT_A_TIME * bool(whole)
     for name in (name for name in arrays if name not in whole):
         size = arrays[name].buffer.dtype.bytes
         is_pairs = _depends(arrays[name], "column")
@@ -201,19 +196,6 @@ def _blocks(pipeline: Pipeline) -> int:
             return 1
         case _:
             assert_never(team)
-
-
-def _sums(pipeline: Pipeline) -> int:
-    """Registers of a lane that hold sums."""
-    match multiply := pipeline.multiply:
-        case Dense() | Blocks():
-            return _blocks(pipeline) * ROWS * pipeline.own_columns // WARPGROUP
-        case WindowRows():
-            return multiply.line.d * multiply.filter.rows * pipeline.own_columns // WARPGROUP
-        case WarpRaster() | WarpPlanes():
-            return pipeline.tiles.rows * pipeline.tiles.columns // WARPGROUP
-        case _:
-            assert_never(multiply)
 
 
 def _at_a_time(pipeline: Pipeline) -> int:

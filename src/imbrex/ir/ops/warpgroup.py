@@ -115,12 +115,6 @@ class WarpgroupGemmOp(MiopenOp):
         return phase_box_of(self.phases).count
 
     @property
-    def own_columns(self) -> int:
-        """Columns of a consumer: a tile's, but where consumers share a window's taps; by warps, one tap's."""
-        tuning = self.tuning_
-        return tuning.own_columns if isinstance(tuning, HaloWeightTuning) else tuning.n_per_block
-
-    @property
     def reads_planes(self) -> bool:
         """Do neighbours of A lie together along k, where those of B never do: pixels, and not channels?"""
         return self.block.matrix_a_source_vector_read_dim == 0

@@ -102,7 +102,7 @@ def _stored(op: WarpgroupGemmOp, map: Map, dtype: DType, together: Literal["row"
     if dtype.bytes not in STORED_BYTES:
         return Refused(f"no TMA store of {dtype}")
     grid, whole = op.grid_, op.tuning_.n_per_block * op.phase_count
-    columns = op.own_columns * op.phase_count // (1 if op.sharing is None else op.sharing.parts)
+    columns = op.tuning_.own_columns * op.phase_count // (1 if op.sharing is None else op.sharing.parts)
     if together == "column":
         piece = piece_columns(columns, dtype.bytes)
         swizzle = next((s for s in SWIZZLES if s == piece * dtype.bytes), 0)

@@ -16,6 +16,7 @@ from typing import assert_never
 from imbrex.config.halo.lines import LinesTuning
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.warpgroup.consumers import accumulators
 from imbrex.config.warpgroup.instruction import instruction_of
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.diagnostic import Diagnostic
@@ -91,7 +92,7 @@ def _product(op: WarpgroupGemmOp, tuning: WarpgroupTuning, reader: Reader) -> Pi
         work=_work(op, replace(_tiles(op), run_time=_run_time(op, out)), reader),
         team=_rows(tuning),
         multiply=Dense(_layout(op, reader), tuning.k_per_block),
-        sums=_sums(op, reader),
+        sums=_sums(op, tuning, reader),
         c=out,
         machine=reader.gpu,
     )
@@ -107,7 +108,7 @@ def _raster(op: WarpgroupGemmOp, tuning: HaloTuning, reader: Reader) -> Pipeline
         work=Dealt(_tiles(op)),
         team=_rows(tuning),
         multiply=_of_taps(op, tuning, tile.channels, reader),
-        sums=Plain(_layout(op, reader)),
+        sums=Plain(_layout(op, reader), accumulators(tuning)),
         c=drain(op, reader),
         machine=reader.gpu,
     )
@@ -123,7 +124,7 @@ def _lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> Pipeline
         work=LineWork(_tiles(op), tuning.line, tuning.window_rows, by.exists, by.streams),
         team=Streams(tuning.consumers, in_turn=tuning.pingpong),
         multiply=WindowRows(rows, by.tile, by.filter),
-        sums=Slots(_layout(op, reader), tuning.window_rows),
+        sums=Slots(_layout(op, reader), accumulators(tuning), tuning.window_rows),
         c=drain(op, reader),
         machine=reader.gpu,
     )
@@ -137,7 +138,7 @@ def _taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> Pipe
         work=Dealt(_tiles(op)),
         team=SplitColumns(tuning.consumers),
         multiply=Dense(_layout(op, reader), tuning.k_per_block),
-        sums=Plain(_layout(op, reader)),
+        sums=Plain(_layout(op, reader), accumulators(tuning)),
         c=drain(op, reader),
         machine=reader.gpu,
     )
@@ -152,7 +153,7 @@ def _diagonal(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> 
         work=OneTile(_tiles(op)),
         team=SplitSteps(tuning.consumers),
         multiply=WarpRaster(tile, tuning.k_per_block, tuning.diagonal),
-        sums=Plain(_layout(op, reader)),
+        sums=Plain(_layout(op, reader), accumulators(tuning)),
         c=drain(op, reader),
         machine=reader.gpu,
     )
@@ -167,7 +168,7 @@ def _planes(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> Pi
         work=OneTile(_tiles(op)),
         team=SplitSteps(tuning.consumers),
         multiply=WarpPlanes(planes, tuning.diagonal),
-        sums=Plain(_layout(op, reader)),
+        sums=Plain(_layout(op, reader), accumulators(tuning)),
         c=drain(op, reader),
         machine=reader.gpu,
     )
@@ -232,17 +233,18 @@ def _of_taps(op: WarpgroupGemmOp, tuning: HaloTuning, channels: int, reader: Rea
     return Blocks(block, depth, blocks, channels)
 
 
-def _sums(op: WarpgroupGemmOp, reader: Reader) -> Sums:
+def _sums(op: WarpgroupGemmOp, tuning: WarpgroupTuning, reader: Reader) -> Sums:
     if op.phases is None:
-        return Plain(_layout(op, reader))
-    phases, depth = op.phases.data, op.tuning_.k_per_block
-    steps = tuple(length // depth for length in phases.lengths)
-    return Phases(_layout(op, reader), phases.box, phases.of, steps)
+        return Plain(_layout(op, reader), accumulators(tuning))
+    phases = op.phases.data
+    steps = tuple(length // tuning.k_per_block for length in phases.lengths)
+    registers = accumulators(tuning, len(set(phases.of)))
+    return Phases(_layout(op, reader), registers, phases.box, phases.of, steps)
 
 
 def _layout(op: WarpgroupGemmOp, reader: Reader) -> Instruction:
     """The instruction of all columns (of a phase) that a consumer has."""
-    return instruction_of(element_type(op.a), op.own_columns, reader.gpu)
+    return instruction_of(element_type(op.a), op.tuning_.own_columns, reader.gpu)
 
 
 def _by_engine(found: Stage, rule: str) -> Stage:

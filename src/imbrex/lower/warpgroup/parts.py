@@ -280,9 +280,12 @@ Multiply: TypeAlias = Dense | Blocks | WindowRows | WarpRaster | WarpPlanes
 
 @dataclass(frozen=True)
 class Plain:
-    """Sums of a tile's columns.  layout: the instruction whose C lies as a lane's sums do."""
+    """Sums of a tile's columns.  layout: the instruction whose C lies as a lane's sums do.  registers: 32-bit
+    ones of a lane that hold sums.
+    """
 
     layout: Instruction
+    registers: int
 
 
 @dataclass(frozen=True)
@@ -294,6 +297,7 @@ class Phases:
     """
 
     layout: Instruction
+    registers: int
     box: PhaseBox
     of: tuple[int, ...]
     part_steps: tuple[int, ...]
@@ -309,6 +313,7 @@ class Slots:
     """Sums of as many lines of the result as a window has rows: step s adds to line s and to those before."""
 
     layout: Instruction
+    registers: int
     rows: int
 
 

@@ -192,8 +192,8 @@ class Pipeline:
         match self.sums:
             case Phases():
                 return self.sums
-            case Plain(layout) | Slots(layout):
-                return Phases(layout, ONE_PHASE, (0,), ())
+            case Plain(layout, registers) | Slots(layout, registers):
+                return Phases(layout, registers, ONE_PHASE, (0,), ())
             case _:
                 assert_never(self.sums)
 
