@@ -31,10 +31,21 @@ VAGUE = {
         "lower/warpgroup/",
         "emit/cuda/",
         "emit/emulate/",
+        "emit/gpu/",
+        "emit/hip/",
         "view/tensor/",
         "verify/",
     ),
-    "places": ("index/", "config/", "lower/warpgroup/", "emit/cuda/", "emit/emulate/", "view/tensor/"),
+    "places": (
+        "index/",
+        "config/",
+        "lower/warpgroup/",
+        "emit/cuda/",
+        "emit/emulate/",
+        "emit/gpu/",
+        "emit/hip/",
+        "view/tensor/",
+    ),
 }
 """A word, and the folders and files whose names do without it."""
 

@@ -2,16 +2,19 @@
 
 Law: a run of moves out of global memory or LDS, and products behind it whose registers none of these moves
 writes; so any order of them is the same.  Each statement is a nest of loops around one move or one product,
-and counts as so many accesses or products, which a place in the nest numbers.
+and counts as so many accesses or products, numbered in the order of the loops.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
+from imbrex.index.expr import Lin, var
+from imbrex.index.map import Dim, Layer, Step
+from imbrex.index.rule import Merge
 from imbrex.lower.stmt import Alloc, Comment, For, Let, MatrixMultiply, Move, Stmt, View, walk
 
 __all__ = ["Nest", "Woven", "woven"]
@@ -30,13 +33,14 @@ class Nest:
     def count(self) -> int:
         return prod(loop.count for loop in self.loops)
 
-    @property
-    def places(self) -> Iterator[tuple[str, int, int]]:
-        """Variables of the loops: each is `place / step % count`, told as (name, step, count)."""
-        step = self.count
-        for loop in self.loops:
-            step //= loop.count
-            yield loop.var, step, loop.count
+    def variables(self, number: str) -> Mapping[str, Lin]:
+        """The loops' variables at the access or product whose number a variable of that name is."""
+        loops = tuple(Dim(loop.var, loop.count) for loop in self.loops)
+        names = tuple(dim.name for dim in loops)
+        if not loops:
+            return {}
+        layer = Layer((Dim(number, self.count),), loops, (Step(Merge(), (number,), names),))
+        return dict(zip(names, layer.at([var(number, self.count)]).coords, strict=True))
 
 
 @dataclass(frozen=True)

@@ -66,21 +66,23 @@ class WorkItem:
             return self._statement(part)
         parts = (part.loads, part.reads, part.products)
         counts = ", ".join(str(sum(nest.count for nest in nests)) for nests in parts)
-        lambdas = [[f"  {line}" for line in self._by_place(nests)] for nests in parts]
+        lambdas = [[f"  {line}" for line in self._numbered(nests)] for nests in parts]
         for lines in lambdas[:-1]:
             lines[-1] += ","
         lambdas[-1][-1] += ");"
         declared = [line for stmt in part.declared for line in self._statement(stmt)]
         return [*declared, f"imbrex::weave<{counts}>(", *(line for lines in lambdas for line in lines)]
 
-    def _by_place(self, nests: Sequence[Nest]) -> list[str]:
-        """A function of the place in nests of loops, one after the other."""
-        lines, before = ["[&](auto at) IMBREX_LAMBDA {", "  constexpr int32_t place = at.value;"], 0
+    def _numbered(self, nests: Sequence[Nest]) -> list[str]:
+        """A function of the number of an access or a product, in nests of loops one after the other."""
+        lines, before = ["[&](auto at) IMBREX_LAMBDA {"], 0
         for nest in nests:
-            lines.append(f"  if constexpr ({before} <= place && place < {before + nest.count}) {{")
-            at = f"(place - {before})" if before else "place"
-            names = [
-                f"constexpr int32_t {var} = {at} / {step} % {count};" for var, step, count in nest.places
+            lines.append(f"  if constexpr ({before} <= at.value && at.value < {before + nest.count}) {{")
+            at = f"at.value - {before}" if before else "at.value"
+            names = [f"constexpr int32_t number = {at};"] if nest.loops else []
+            names += [
+                f"constexpr int32_t {name} = {c.index(index)};"
+                for name, index in nest.variables("number").items()
             ]
             body = [line for stmt in nest.body for line in self._statement(stmt)]
             lines += [f"    {line}" for line in (*names, *body)] + ["  }"]

@@ -54,11 +54,12 @@ def test_what_products_need_is_not() -> None:
     assert kinds((READ, Barrier(), product(NOW))) == ["For", "Barrier", "For"]
 
 
-def test_places_number_the_nests() -> None:
+def test_numbers_are_those_of_the_loops() -> None:
     (part,) = woven((READ, product(NOW)))
     assert isinstance(part, Woven)
     (nest,) = part.products
-    turned = [tuple(place // step % count for _, step, count in nest.places) for place in range(nest.count)]
+    indices = nest.variables("number").values()
+    turned = [tuple(index.eval({"number": i}) for index in indices) for i in range(nest.count)]
     assert turned == [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
