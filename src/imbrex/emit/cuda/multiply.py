@@ -91,8 +91,7 @@ def _window_rows(multiply: WindowRows) -> list[str]:
     filters, channels = multiply.filter, multiply.line.channels
     k, block, phase = var("k", multiply.depth), var("block", filters.diagonal), var("phase", filters.rows)
     part = k % channels
-    row = k // channels * filters.depth + part % filters.depth
-    column = (block * filters.row_positions + phase) * filters.each
+    row, column = filters.k_of(k // channels) + part % filters.depth, filters.d_of(block, phase)
     return [
         f"static constexpr int diagonal = {filters.diagonal}, slots = {filters.rows};",
         static("int32_t", "block_of", "int32_t k", c.index(part // filters.depth), is_constant=True),

@@ -13,11 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from imbrex.index.expr import Lin
 from imbrex.view.stage.shared_tile import SWIZZLES, Major, SharedTile, Swizzle
 
 __all__ = ["LineFilter", "Part"]
+
+At = TypeVar("At", int, Lin)
 
 
 class Part(NamedTuple):
@@ -86,10 +89,10 @@ class LineFilter:
         ):
             yield Part(position % self.rows, column, block, self.k_of(column), self.d_of(block, position))
 
-    def k_of(self, column: int) -> int:
+    def k_of(self, column: At) -> At:
         """The first k of a column of the window."""
         return column * self.depth
 
-    def d_of(self, block: int, position: int) -> int:
+    def d_of(self, block: At, position: At) -> At:
         """The first d of a position of a block."""
         return (block * self.row_positions + position) * self.each
