@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import cycle
+from itertools import cycle, product
+from pathlib import Path
 
 import pytest
 
-from imbrex.bench.gpu.sets import chosen
+from imbrex.bench.gpu.sets import SETS, chosen
+from imbrex.cli.source import read_problems
 from imbrex.config import tuning as tunings
 from imbrex.config.algorithm.matrices import direct_products
 from imbrex.config.algorithm.task import gemm_task_of
@@ -23,8 +25,14 @@ from imbrex.problem import Gemm, Problem, parse_problem, problem_text
 
 TARGETS = ("cpu", "emulate", "gfx908", "gfx90a", "gfx942", "gfx950", "sm_90a", "emulate_sm_90a")
 CHIPS = {"emulate_sm_90a": "sm_90a"}
-SAMPLED = 16
-"""Problems of the sets, each on one target in turn; with IMBREX_TESTS=all every one on every target."""
+SAMPLED_ON = (
+    *("cpu", "gfx942", "sm_90a", "gfx950", "emulate_sm_90a", "gfx90a"),
+    *("cpu", "emulate", "sm_90a", "gfx908", "emulate_sm_90a", "gfx942"),
+)
+"""Targets of the least problem of each set, in turn; with IMBREX_TESTS=all every problem is on every target,
+and those of the benchmarks of CPUs, in several types, on the CPU."""
+LAYERS = Path(__file__).parents[2] / "benchmarks" / "data" / "resnet50.txt"
+SQUARES = (256, 512, 1024, 2048)
 OF_HOSTS = (
     *(f"gemm -m {size} -n {size} -k {size} -g 2" for size in (36, 40, 44, 48)),
     "conv -n 4 -c 256 -H 14 -W 14 -k 256 -y 3 -x 3 -p 1 -q 1 -F 1",
@@ -59,6 +67,20 @@ def problems() -> list[Problem]:
     return list({problem_text(entry.problem): entry.problem for entry in chosen()}.values())
 
 
+def of_cpus() -> Iterator[Problem]:
+    """What `benchmarks/gemm.py` and `benchmarks/resnet50.py` time."""
+    for dtype, size, a, b in product(("f32", "f16", "bf16", "i8"), SQUARES, (False, True), (False, True)):
+        if not (a and b):
+            yield Gemm(size, size, size, transpose_a=a, transpose_b=b, dtype=dtype)
+    lines = [line for line in LAYERS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    kinds = (("conv", (1, 2, 4)), ("convbfp16", (1, 2, 4)), ("convint8", (1,)))
+    for (word, directions), layout in product(kinds, ("NCHW", "NHWC")):
+        words = [word + line.removeprefix("conv") for line in lines]
+        for line, direction in product(words, directions):
+            (entry,) = read_problems([line.replace("-F 1", f"-F {direction}")], layout)
+            yield entry.problem
+
+
 def further() -> Iterator[tuple[Problem, str]]:
     yield from ((problem, target) for line, target in FURTHER for problem in parse_problem(line))
     for epilogue, target in FINISHED:
@@ -66,14 +88,18 @@ def further() -> Iterator[tuple[Problem, str]]:
 
 
 def cases() -> Iterator[tuple[Problem, str]]:
-    every = problems()
     if os.environ.get("IMBREX_TESTS") == "all":
-        every += [problem for problem, _ in further()]
+        every = [*problems(), *(problem for problem, _ in further())]
         yield from ((problem, target) for problem in every for target in TARGETS)
+        yield from ((problem, "cpu") for problem in of_cpus())
     else:
-        small = sorted(every, key=lambda problem: problem.flops)
-        yield from zip(small[:: len(small) // SAMPLED], cycle(TARGETS))
+        yield from zip(map(least_of, SETS), cycle(SAMPLED_ON))
         yield from further()
+
+
+def least_of(name: str) -> Problem:
+    """The problem of a set with the fewest operations."""
+    return min((entry.problem for entry in chosen([name])), key=lambda problem: problem.flops)
 
 
 def named(value: Problem | str) -> str:
@@ -108,12 +134,12 @@ def test_a_host_of_large_caches_picks_what_one_of_small_caches_would_not() -> No
     """So that the law above has something to hold for."""
     (problem,) = parse_problem(OF_HOSTS[-1])
     assert isinstance(problem, Gemm)
-    (product,) = direct_products(gemm_task_of(problem)).products
+    (only,) = direct_products(gemm_task_of(problem)).products
     for l3_bytes in (1 << 20, 480 << 20):
         machine = machine_for("cpu", "avx512", 1, 1 << 20, l3_bytes)
         (chosen,) = configuration_of(Request(problem, machine)).products
         assert isinstance(chosen.tuning, CpuTuning)
-        is_small = chosen.tuning.plan(product.context).workspace_bytes <= 2 << 20
+        is_small = chosen.tuning.plan(only.context).workspace_bytes <= 2 << 20
         assert is_small == (l3_bytes == 1 << 20)
 
 

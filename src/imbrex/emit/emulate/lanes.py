@@ -171,19 +171,19 @@ class LanePrinter:
         return [f"{when}imbrex::store<{w}>({dest}, {source});"]
 
     @property
-    def _lane(self) -> str:
+    def _lane_number(self) -> str:
         """The lane of its wave that a work item is."""
         return c.index(var(self.kernel.workitem, self.kernel.block_size) % self.kernel.wave)
 
     def _direct(self, stmt: Move) -> list[str]:
         dest, source = self._pointer(stmt.dest), self._pointer(stmt.source)
-        exists, lane = self._exists(stmt.source), self._lane
+        exists, lane = self._exists(stmt.source), self._lane_number
         return [f"imbrex::move_direct<{stmt.width}>({dest}, {source}, {exists}, {lane}, first);"]
 
     def _turned(self, stmt: Move) -> str:
         """A lane's share of a transposition; registers of another lane are a pitch away."""
         dest, source, pitch = self._pointer(stmt.dest), self._pointer(stmt.source), stmt.dest.buffer.elements
-        lane = self._lane
+        lane = self._lane_number
         return f"imbrex::move_turned<{stmt.width}>({dest}, {pitch}, {source}, {lane});"
 
     def _declared(self, stmt: Alloc | View) -> list[str]:
