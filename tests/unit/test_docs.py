@@ -315,3 +315,21 @@ def test_contributing_names_files_that_exist() -> None:
     assert len(re.findall(r"`src/imbrex/[\w/]+\.py`", text)) > 20
     assert missing_paths(text) == []
     assert missing_paths("`src/imbrex/nothing.py` and `tests/`") == ["src/imbrex/nothing.py"]
+
+
+def entries(text: str) -> list[str]:
+    """The entries of a changelog, each with the lines that go on."""
+    return [
+        re.sub(r"\s+", " ", entry).strip() for entry in re.split(r"^(?:- |#.*$)", text, flags=re.MULTILINE)
+    ]
+
+
+def twice(text: str) -> set[str]:
+    """The entries that stand in it more than once."""
+    found = [entry for entry in entries(text) if entry]
+    return {entry for entry in found if found.count(entry) > 1}
+
+
+def test_no_entry_of_the_changelog_stands_twice() -> None:
+    assert not twice((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    assert twice("# A\n\n- one\n  more\n- two\n\n# B\n\n- one more\n") == {"one more"}
