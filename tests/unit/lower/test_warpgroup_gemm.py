@@ -18,10 +18,11 @@ from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.build import program
 from imbrex.lower.stmt import Program, has_flags, is_collective, meets
 from imbrex.lower.warpgroup.parts import Planned
-from imbrex.lower.warpgroup.pipeline import Lanes, Pipeline, piece_columns
+from imbrex.lower.warpgroup.pipeline import Lanes, Pipeline
 from imbrex.lower.warpgroup.text import described
 from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d, Direction, Gemm, Problem
+from imbrex.view.stage.piece import piece_columns
 from imbrex.view.tensor import Box, Walk
 
 MACHINE = GPU_MACHINES["sm_90a"]

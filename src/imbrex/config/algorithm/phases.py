@@ -7,14 +7,14 @@ from typing import Final
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.view.conv.phase_tiles import phase_count
 from imbrex.view.copy.interleave import interleaves
+from imbrex.view.stage.piece import ROW_BYTES
 
 __all__ = ["are_apart", "leaves_gaps", "shares_phases"]
 
 LEAST_BYTES: Final = 2
 """Bytes of the narrowest element that warpgroups store."""
-PIECE_BYTES: Final = 128
-"""Bytes of a row of a tile on its way to memory: all phases of as many columns as an instruction has."""
 COLUMNS: Final = 8
+"""Columns of an instruction at the least, of which a row of a piece has all phases."""
 
 
 def are_apart(task: ConvTask) -> bool:
@@ -40,7 +40,7 @@ def shares_phases(task: ConvTask) -> str | None:
         return "no tap of the filter meets a row of the input"
     if size < LEAST_BYTES:
         return f"elements of less than {LEAST_BYTES} bytes are not stored by warpgroups"
-    if PIECE_BYTES % (COLUMNS * count * size):
-        most = PIECE_BYTES // (COLUMNS * size)
+    if ROW_BYTES % (COLUMNS * count * size):
+        most = ROW_BYTES // (COLUMNS * size)
         return f"{count} phases of {size} bytes do not share a tile, a power of two up to {most} do"
     return None

@@ -15,14 +15,13 @@ from imbrex.config.halo.space import channels_of, halo_space, line_space
 from imbrex.config.kinds import kind_of
 from imbrex.config.legal import check
 from imbrex.config.warpgroup.limits import stages_that_fit
-from imbrex.config.warpgroup.plan import PIECE_BYTES
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.view.conv.implicit_gemm import Convolution
 from imbrex.view.conv.raster import Raster, RasterDirection, raster_of, rastered
 from imbrex.view.copy.channels_last import is_channels_last
 from imbrex.view.gemm.product import GemmView
-from imbrex.view.mma.hopper import ROWS
+from imbrex.view.stage.piece import piece_bytes
 from imbrex.view.stage.shared_layout import PIECES
 
 __all__ = ["Windows"]
@@ -120,8 +119,8 @@ class Windows:
 
     def _stages(self, plan: HaloPlan | LinesPlan) -> int:
         """As many as fit: of each consumer, where each has its own."""
-        t, piece = plan.tuning, ROWS * plan.tuning.n_per_block
-        more = min(PIECE_BYTES, piece * self.stored_bytes) - min(PIECE_BYTES, piece * self.dtype.output.bytes)
+        t = plan.tuning
+        more = piece_bytes(t.n_per_block, self.stored_bytes) - plan.piece_bytes
         return max(1, stages_that_fit(plan, self.machine, t.consumers * PIECES * max(0, more)))
 
 

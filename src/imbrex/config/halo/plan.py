@@ -16,8 +16,8 @@ from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import GemmContext
 from imbrex.config.warpgroup.consumers import ConsumersPlan, Held, OfBoxes, OfConsumers, OfRows
-from imbrex.config.warpgroup.plan import PIECE_BYTES, shared_tile
-from imbrex.view.mma.hopper import ROWS
+from imbrex.config.warpgroup.plan import major_of, shared_tile
+from imbrex.view.stage.piece import piece_bytes
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import ATOM_ROWS, Major, SharedTile
 
@@ -68,12 +68,12 @@ class WindowPlan(ConsumersPlan[T]):
 
     @property
     def filter_major(self) -> Major:
-        return "d" if self.filters_lie_together and self.context.dtype.bytes == 2 else "k"
+        return major_of(self.filters_lie_together, self.context.dtype.bytes)
 
     @property
     def piece_bytes(self) -> int:
         """Bytes of a piece of the result on its way to memory."""
-        return min(PIECE_BYTES, ROWS * self.tuning.n_per_block * self.context.dtype.output.bytes)
+        return piece_bytes(self.tuning.n_per_block, self.context.dtype.output.bytes)
 
     @property
     def block(self) -> WarpgroupBlock:

@@ -10,11 +10,11 @@ from imbrex.chip import GpuMachine
 from imbrex.config.halo.lines import LinesTuning
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.warpgroup.instruction import columns_of
-from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS
+from imbrex.config.warpgroup.limits import hold
 from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES
 from imbrex.dtype import DType
 from imbrex.view.conv.raster import Raster
-from imbrex.view.mma.hopper import ROWS, WARPGROUP
+from imbrex.view.mma.hopper import ROWS
 
 __all__ = ["channels_of", "diagonal_of", "halo_space", "line_space"]
 
@@ -63,7 +63,7 @@ def halo_space(raster: Raster, dtype: DType, machine: GpuMachine) -> Iterator[Ha
     }
     for n, blocks, (consumers, pingpong) in product(sorted(wide), range(1, MOST_BLOCKS + 1), TEAMS):
         own = blocks * ROWS if pingpong else blocks * ROWS // consumers
-        if own * n > MOST_ACCUMULATORS[consumers] * WARPGROUP or (not pingpong and blocks % consumers):
+        if not hold(consumers, own * n) or (not pingpong and blocks % consumers):
             continue
         parts = diagonal_of(raster, dtype, machine) if n == raster.filters else 1
         for images, rows in _shapes(raster, blocks * ROWS):

@@ -15,8 +15,8 @@ from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import GemmContext
 from imbrex.config.warpgroup.consumers import ConsumersPlan, OfBoxes
-from imbrex.config.warpgroup.plan import PIECE_BYTES
 from imbrex.view.mma.hopper import ROWS
+from imbrex.view.stage.piece import piece_bytes
 from imbrex.view.stage.shared_layout import SharedLayout
 
 __all__ = ["MOST_SPAN", "SUM_BYTES", "HaloWeightPlan", "HaloWeightTuning"]
@@ -106,7 +106,7 @@ class HaloWeightPlan(ConsumersPlan[HaloWeightTuning]):
         """Shared memory: of the output, and of the input with what is read behind it."""
         t, size = self.tuning, self.context.dtype.bytes
         a, b = t.k_per_block * ROWS * size, (t.loaded_pixels + MOST_SPAN) * t.channels * size
-        piece = 0 if t.by_warps else min(PIECE_BYTES, ROWS * t.own_columns * SUM_BYTES)
+        piece = 0 if t.by_warps else piece_bytes(t.own_columns, SUM_BYTES)
         return SharedLayout(a, b, t.stages, t.consumers, piece)
 
     @property

@@ -9,10 +9,10 @@ from typing import Final, NamedTuple
 from imbrex.chip import GpuMachine
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.warpgroup.instruction import columns_of
-from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS
+from imbrex.config.warpgroup.limits import hold
 from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES
 from imbrex.dtype import DType
-from imbrex.view.mma.hopper import ROWS, WARPGROUP
+from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["Pixels", "block_of", "halo_weight_space"]
@@ -92,7 +92,7 @@ def _teams(of: Pixels, dtype: DType, machine: GpuMachine) -> Iterator[tuple[int,
         yield from ((consumers, of.diagonal) for consumers in (2, 3))
     for consumers in (3, 2, 1):
         own = of.taps * of.channels // consumers
-        fits = own <= most and own * ROWS <= MOST_ACCUMULATORS[consumers] * WARPGROUP
+        fits = own <= most and hold(consumers, own * ROWS)
         if of.taps % consumers == 0 and fits:
             yield consumers, 1
 

@@ -16,17 +16,18 @@ from imbrex.config.warpgroup.consumers import Held, OfBoxes, TakesTurns, Tiled
 from imbrex.config.warpgroup.instruction import columns_of, multiplied_types
 from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES
 from imbrex.dtype import DType
+from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.tensor.limit import MOST_BOX
 
 __all__ = [
-    "MOST_ACCUMULATORS",
     "MOST_CONSUMERS",
     "MOST_STAGES",
     "boxes",
     "columns",
     "consumers",
     "few_consumers",
+    "hold",
     "lds_bytes",
     "matrix_unit",
     "registers",
@@ -41,6 +42,11 @@ MOST_ACCUMULATORS: Final[Mapping[int, int]] = {1: 128, 2: 128, 3: 96}
 """Consumers -> sums of a thread: of 64 x 256 of a consumer, or of 64 x 192 where four warpgroups leave 128
 registers a thread; with more, the registers that remain do not hold all else."""
 MOST_STAGES: Final = 16
+
+
+def hold(consumers: int, sums: int) -> bool:
+    """Do the registers of one of so many consumers hold so many sums?"""
+    return sums <= MOST_ACCUMULATORS[consumers] * WARPGROUP
 
 
 class Sized(Protocol):

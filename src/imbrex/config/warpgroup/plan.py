@@ -23,7 +23,7 @@ from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.config.warpgroup.consumers import ConsumersPlan, OfRows
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.dtype import DType
-from imbrex.view.mma.hopper import ROWS
+from imbrex.view.stage.piece import PIECE_BYTES
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import Major, SharedTile, Swizzle
 
@@ -31,6 +31,7 @@ __all__ = [
     "WarpgroupPlan",
     "WarpgroupTuning",
     "divides",
+    "major_of",
     "shared_tile",
     "step_of_channels",
     "stretch",
@@ -41,8 +42,6 @@ SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
 SHORTEST: Final[Swizzle] = 32
 LEAST_STAGES: Final = 2
 """Stages of a ring: one is filled while another is read."""
-PIECE_BYTES: Final = ROWS * 128
-"""A piece of C on its way to memory: 64 rows of 128 bytes."""
 CLUSTERS: Final = (1, 2, 4)
 """Workgroups of a cluster that share what they load."""
 
@@ -137,11 +136,11 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
 
     @property
     def a_major(self) -> Major:
-        return "d" if _read_dim(self.oriented.a) == 1 and self.context.dtype.bytes == 2 else "k"
+        return major_of(_read_dim(self.oriented.a) == 1, self.context.dtype.bytes)
 
     @property
     def b_major(self) -> Major:
-        return "d" if _read_dim(self.oriented.b) == 1 and self.context.dtype.bytes == 2 else "k"
+        return major_of(_read_dim(self.oriented.b) == 1, self.context.dtype.bytes)
 
     @property
     def layout(self) -> SharedLayout:
@@ -166,15 +165,19 @@ def stage_tile(k: int, d: int, ks: int, ds: int, access: Access, dtype: DType) -
 def shared_tile(k: int, d: int, element_bytes: int, reads_d: bool, together: float = inf) -> SharedTile:
     """A stage of an operand.  reads_d: rows or columns lie together in global memory, not k; `together`: so
     many of them, as the channels at one tap of a window.
-
-    They do in shared memory, too, where elements have 16 bits; of other types wgmma wants k there, and the
-    producer turns the tile.
     """
-    major: Major = "d" if reads_d and element_bytes == 2 else "k"
+    major = major_of(reads_d, element_bytes)
     swizzle = swizzle_of(
         d if major == "d" else k, element_bytes, together if (major == "d") == reads_d else inf
     )
     return SharedTile(k, d, element_bytes, major, swizzle)
+
+
+def major_of(reads_d: bool, element_bytes: int) -> Major:
+    """What lies together in shared memory: rows or columns, where they do in global memory and elements have
+    16 bits; of other types wgmma wants k there, and the producer turns the tile.
+    """
+    return "d" if reads_d and element_bytes == 2 else "k"
 
 
 def stretch(access: Access, along: int, extent: int) -> float:

@@ -12,7 +12,7 @@ from imbrex.chip import GpuMachine
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.legal import WARPGROUP_RULES
-from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS, MOST_CONSUMERS, stages_that_fit
+from imbrex.config.warpgroup.limits import MOST_CONSUMERS, hold, stages_that_fit
 from imbrex.config.warpgroup.plan import (
     LEAST_STAGES,
     SWIZZLES,
@@ -20,7 +20,7 @@ from imbrex.config.warpgroup.plan import (
 )
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import crosses
-from imbrex.view.mma.hopper import ROWS, WARPGROUP
+from imbrex.view.mma.hopper import ROWS
 
 __all__ = ["warpgroup_space"]
 
@@ -64,7 +64,7 @@ def _oriented(
     wide = [n for n in columns_of(c.dtype, machine) if n == least or n < 2 * c.n]
     for (rows, consumers, pingpong), n in product(ROW_TILES, wide):
         own = rows if pingpong else rows // consumers
-        if own * n * c.summed > MOST_ACCUMULATORS[consumers] * WARPGROUP or (rows >= 2 * c.m and rows > ROWS):
+        if not hold(consumers, own * n * c.summed) or (rows >= 2 * c.m and rows > ROWS):
             continue
         for cluster in CLUSTERS:
             tall, broad = -(-c.m // rows), -(-c.n // n)

@@ -27,6 +27,7 @@ from imbrex.config.warpgroup.traffic import Rows, neighbours, rows_of
 from imbrex.dtype import DType
 from imbrex.view.mma import Instruction
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
+from imbrex.view.stage.piece import ROW_BYTES, piece_columns
 from imbrex.view.stage.shared_tile import SharedTile
 
 __all__ = ["SUM_BYTES", "Multiplied", "Steps", "Streams", "crosses", "norm"]
@@ -35,8 +36,6 @@ SUM_BYTES: Final = 4
 COPY_BYTES: Final = 4
 """The least that a load brings to shared memory past the registers."""
 MATRIX_BYTES: Final = 2
-PIECE_BYTES: Final = (128, 64, 32, 16)
-"""Bytes of a row of a piece of C on its way to memory, the widest that a tile has room for."""
 
 
 @dataclass(frozen=True)
@@ -286,11 +285,9 @@ def _given(rows: Rows, sharing: int, alike: float, rates: ProductRates) -> float
 
 def _stored(columns: int, size: int, along: bool) -> int:
     """So many columns in whole pieces, of which the last one begins where it ends with the tile."""
-    most = PIECE_BYTES[0] // size
-    if columns < most and not along:
+    if columns < ROW_BYTES // size and not along:
         return columns
-    piece = next((p // size for p in PIECE_BYTES if p <= columns * size), columns)
-    return round_up(columns, piece)
+    return round_up(columns, piece_columns(columns, size))
 
 
 def _size(rows: Rows, rates: ProductRates) -> float:

@@ -16,8 +16,9 @@ from imbrex.emit.cuda import dialect
 from imbrex.emit.cuda.member import boolean
 from imbrex.lower.stmt import Buffer, Kernel
 from imbrex.lower.warpgroup.parts import PingPong, SplitColumns, SplitRows, SplitSteps, Streams
-from imbrex.lower.warpgroup.pipeline import Drain, Lanes, Pipeline, Stage, piece_columns
+from imbrex.lower.warpgroup.pipeline import Drain, Lanes, Pipeline, Stage
 from imbrex.view.mma.hopper import ROWS
+from imbrex.view.stage.piece import ROW_BYTES, piece_columns
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import ATOM_ROWS, CHUNK_BYTES, SWIZZLES, SharedTile, Swizzle
 from imbrex.view.tensor import Box, TensorMap, Walk
@@ -34,7 +35,6 @@ __all__ = [
     "tensor_names",
 ]
 
-PIECE_BYTES: Final = ROWS * 128
 REGISTERS: Final = {
     (1, False): (0, 0), (2, False): (40, 232), (3, False): (32, 160),
     (1, True): (0, 0), (2, True): (136, 184), (3, True): (104, 136),
@@ -103,7 +103,7 @@ def staging(pipeline: Pipeline) -> Staging:
     """The widest piece that a workgroup's columns have room for; the last one is stored where they end."""
     size = pipeline.c.buffer.dtype.bytes
     along_columns = pipeline.c.contiguous != "row"
-    most = min(PIECE_BYTES // (ROWS * size), pipeline.stored_columns)
+    most = min(ROW_BYTES // size, pipeline.stored_columns)
     columns = piece_columns(pipeline.stored_columns, size) if along_columns else most
     assert columns % ATOM_ROWS == 0 or along_columns, (
         f"{pipeline.tiles.columns} columns are not whole instructions"

@@ -17,17 +17,16 @@ from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.buffer import Ref
 from imbrex.lower.reader import Reader, number
-from imbrex.lower.warpgroup.pipeline import Drain, Finish, Kept, piece_columns
+from imbrex.lower.warpgroup.pipeline import Drain, Finish, Kept
 from imbrex.lower.warpgroup.stage import DIMS, grown_over, operand
 from imbrex.problem.epilogue import parted
 from imbrex.view.mma.hopper import ROWS
+from imbrex.view.stage.piece import ROW_BYTES, piece_columns
 from imbrex.view.stage.shared_tile import Swizzle
 from imbrex.view.tensor import Box, Refused, store_access
 
 __all__ = ["drain"]
 
-PIECE_BYTES: Final = 128
-"""A row of what a TMA store takes at a time; so are 64 rows of it, of each column."""
 SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
 STORED_BYTES: Final = (2, 4)
 """Bytes of the elements of C that lanes stage for a TMA store."""
@@ -108,7 +107,7 @@ def _stored(op: WarpgroupGemmOp, map: Map, dtype: DType, together: Literal["row"
         swizzle = next((s for s in SWIZZLES if s == piece * dtype.bytes), 0)
         found = store_access(map, ROWS, piece, dtype, swizzle)
     else:
-        piece, along = min(columns, PIECE_BYTES // dtype.bytes), min(ROWS, PIECE_BYTES // dtype.bytes)
+        piece, along = (min(x, ROW_BYTES // dtype.bytes) for x in (columns, ROWS))
         found = store_access(map, piece, along, dtype, names=("gemmN", "gemmM"))
         rows = grid.m_blocks * grid.m_per_block
         found = _exchanged(found, rows, grid.n_blocks * whole) if isinstance(found, Box) else found
@@ -119,9 +118,7 @@ def _stored(op: WarpgroupGemmOp, map: Map, dtype: DType, together: Literal["row"
 
 def _exchanged(form: Box, rows: int, columns: int) -> Box:
     """Coordinates over rows and columns, given those of a store that had exchanged the two."""
-    names = {"row": var("column", columns), "column": var("row", rows)}
-    pieces = (replace(p, coords=tuple(x.subs(names) for x in p.coords)) for p in form.pieces)
-    return replace(form, pieces=tuple(pieces))
+    return form.over({"row": var("column", columns), "column": var("row", rows)})
 
 
 def _is_affine(form: Box) -> bool:

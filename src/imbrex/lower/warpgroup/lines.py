@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from imbrex.config.halo.lines import LinesTuning
+from imbrex.config.warpgroup.plan import major_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin, var
 from imbrex.index.rule import Guard
@@ -58,7 +59,7 @@ def _filter(op: WarpgroupGemmOp, tuning: LinesTuning, lines: Lines) -> LineFilte
     if is_turned and dtype.bytes != 2:
         raise Diagnostic(f"gemmN lies together in memory, and wgmma takes {dtype} along k only")
     shape = lines.slots, lines.columns, lines.tile.channels, tuning.n_per_block
-    return LineFilter(*shape, tuning.diagonal, dtype.bytes, "d" if is_turned else "k")
+    return LineFilter(*shape, tuning.diagonal, dtype.bytes, major_of(is_turned, dtype.bytes))
 
 
 def _box(op: WarpgroupGemmOp, lines: Lines, filters: LineFilter) -> Box:
@@ -82,4 +83,4 @@ def _pieces(box: Box, part: Part, tap: int, filters: LineFilter, count: int) -> 
     }
     for block, piece in zip(filters.part.blocks, box.pieces, strict=True):
         byte = filters.tile.start(part.k0 + block.k0, part.d0 + block.d0)
-        yield Piece(byte, tuple(x.subs(at) for x in piece.coords))
+        yield replace(piece.over(at), byte_offset=byte)

@@ -18,9 +18,9 @@ the position inside of the tile; of C over `batch`, `row` and `column` of the wh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias, assert_never
 
-from imbrex.chip import VECTOR_BYTES, GpuMachine
+from imbrex.chip import GpuMachine
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Buffer, Ref, StoreMethod
@@ -60,10 +60,7 @@ __all__ = [
     "Residency",
     "Stage",
     "Tile",
-    "piece_columns",
 ]
-
-PIECE_VECTORS: Final = (8, 4, 2, 1)
 
 
 @dataclass(frozen=True)
@@ -128,7 +125,7 @@ class Drain:
 
     contiguous: which neighbours lie together in memory, `width` of them in one access, or, where none do, are
     two elements apart.  access: the TMA store
-    of a piece, None where only ordinary stores serve, for a `reason`.  A piece is 64 rows of `piece_columns`;
+    of a piece, None where only ordinary stores serve, for a `reason`.  A piece is as in `view.stage.piece`;
     where rows lie together, its boxes are up to 64 rows, 128 bytes, of up to 128 bytes' worth of columns.
     """
 
@@ -214,12 +211,3 @@ class Pipeline:
     def stored_columns(self) -> int:
         """Neighbouring columns of a tile that one workgroup, or a consumer that shares columns, stores."""
         return self.own_columns // self.parts
-
-
-def piece_columns(columns: int, element_bytes: int) -> int:
-    """Columns of a piece, neighbours in memory: the most of 128, 64, 32, 16 bytes that a tile has room for.
-
-    Of a tile that they do not divide the last piece ends where the tile ends, over a part of the one before.
-    """
-    vectors = columns * element_bytes // VECTOR_BYTES
-    return next(v for v in PIECE_VECTORS if v <= vectors) * VECTOR_BYTES // element_bytes

@@ -17,7 +17,7 @@ from imbrex.lower.warpgroup.stage import Operand, operand, operand_map, served
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.plane_stage import COLUMNS, PlaneStage, lines_abreast
 from imbrex.view.stage.tap_tile import PIXELS, TapTile, uneven
-from imbrex.view.tensor import Box, Planes, Product, halo_access, plane_access
+from imbrex.view.tensor import Planes, Product, halo_access, plane_access
 
 __all__ = ["plane_filters", "plane_pixels", "plane_stage", "taps"]
 
@@ -34,7 +34,7 @@ def taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> tuple
     if found.tile.loaded > tuning.loaded_pixels:
         most = tuning.loaded_pixels
         raise Diagnostic(f"a raster of {found.tile.loaded} pixels does not fit in stages of {most}")
-    box = _stepping(found.box, op.grid_.k_steps)
+    box = found.box.over({"tile": var("step", op.grid_.k_steps)})  # tiles of pixels are steps of K
     tile = TapTile(found.tile, columns)
     return Stage(buffer, tile, box), tile
 
@@ -47,13 +47,6 @@ def _unfit(tuning: HaloWeightTuning, windows: HaloTile) -> str | None:
         return f"the taps {windows.taps} are not those of rows and columns of lines of a multiple of {PIXELS}"
     block = windows.channels // tuning.diagonal
     return None if block == PIXELS else f"blocks of {block} channels are not of {PIXELS}"
-
-
-def _stepping(box: Box, steps: int) -> Box:
-    """A box whose tiles of pixels are steps of K."""
-    given = {"tile": var("step", steps)}
-    pieces = (replace(p, coords=tuple(x.subs(given) for x in p.coords)) for p in box.pieces)
-    return replace(box, pieces=tuple(pieces))
 
 
 def plane_stage(op: WarpgroupGemmOp, tuning: HaloWeightTuning) -> PlaneStage:

@@ -40,6 +40,10 @@ class Piece:
     offsets: tuple[Lin, ...] = ()
     part_bytes: int = 0
 
+    def over(self, given: Mapping[str, Lin]) -> Piece:
+        """The same piece with other indices in place of variables."""
+        return replace(self, coords=tuple(x.subs(given) for x in self.coords))
+
 
 @dataclass(frozen=True)
 class Box:
@@ -58,6 +62,10 @@ class Box:
     steps: tuple[int, ...]
     open: int | None = None
     each: int = 1
+
+    def over(self, given: Mapping[str, Lin]) -> Box:
+        """The same box with other indices in place of variables."""
+        return replace(self, pieces=tuple(piece.over(given) for piece in self.pieces))
 
     def at(self, count: int) -> Box:
         """The box of an array of this run-time size."""
