@@ -30,6 +30,23 @@ PROBLEMS: dict[str, Problem] = {
     "forward, grouped": replace(CONV, groups=2),
     "backward data": replace(CONV, direction="backward_data"),
     "backward weight": replace(CONV, direction="backward_weight"),
+    "backward weight, images last": Conv2d(
+        "backward_weight",
+        32,
+        16,
+        5,
+        4,
+        24,
+        3,
+        2,
+        stride=(2, 1),
+        dilation=(1, 2),
+        pad_h=(1, 0),
+        pad_w=(0, 2),
+        filter_layout="KYXC",
+        input_layout="NHWC",
+        output_layout="NHWK",
+    ),
 }
 FAMILIES = {"general": "v1:general:64,32,32,4,2,2", "chosen": None}
 

@@ -190,6 +190,7 @@ REFUSED = (
     ("sm_90a", HALF, f"v2:direct+product={WARPGROUPS}@data_parallel/wgm=2", "an order of tiles of its own"),
     ("sm_90a", HALF, f"v2:direct+product={WARPGROUPS}@split_k:4000", "run at a time"),
     ("sm_90a", HALF, f"v2:direct+in_place+product={GENERAL}", "'in_place' is of backward weight by halo"),
+    ("gfx950", HALF, f"v2:direct+images_last+product={GENERAL}", "'images_last' is of backward weight by"),
     ("sm_90a", HALF, f"v2:direct+product={GENERAL},early", "'early' is of products of warpgroups"),
     ("sm_90a", HALF, f"v2:direct+strips=1,2,3,4,5+product={GENERAL}", "'direct' has no strips"),
     (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,13 @@ from imbrex.chip import VECTOR_BYTES
 from imbrex.config.context import SAMPLE, Access, GemmContext
 from imbrex.dtype import DType
 from imbrex.index.map import Map
-from imbrex.index.query import vector_width
+from imbrex.index.query import stretch, vector_width
 from imbrex.view.gemm.product import GemmView
 
 __all__ = ["access_of", "context_of"]
+
+LONGEST: Final = 256
+"""Bytes of the longest stretch that is looked for: a step of K of matrix instructions."""
 
 
 def context_of(view: GemmView, dtype: DType) -> GemmContext:
@@ -44,9 +47,9 @@ def access_of(view: Map, dtype: DType) -> Access:
     )
     is_packed = widths[0] > 1 and 2 * np.count_nonzero(along == widths[0]) > along.size
     steps = (step0, step1)
-    return Access(
-        (widths[0], widths[1]), (run0, run1), steps, bool(is_packed), _elements(view, across, along)
-    )
+    even = 1 if step0 == 1 else stretch(view, view.upper[first].name, LONGEST // dtype.bytes)
+    count = _elements(view, across, along)
+    return Access((widths[0], widths[1]), (run0, run1), steps, bool(is_packed), count, even)
 
 
 def _elements(view: Map, *apart: npt.NDArray[np.int64]) -> int:

@@ -8,6 +8,7 @@
 
 ALGORITHM    one of those of `--algorithm`; direct of a product that copies nothing
 taps_first   gemmK, or gemmN of backward weight, runs over the taps of a window before its channels
+images_last  gemmK of backward weight runs over pixels before images
 channels     what the channels of each tap are counted up to multiples of; 1 by default
 in_place     backward weight by halo reads planes where they are, instead of copies with channels last
 strips       what a work item has of a depthwise convolution by lanes: slots, columns, rows, images, lanes
@@ -44,7 +45,7 @@ MOST_PRODUCTS: Final = 1 << 10
 MOST_CHANNELS: Final = 1 << 12
 EARLY: Final = ",early"
 UPTO: Final = ",upto="
-FLAGS: Final = ("taps_first", "in_place")
+FLAGS: Final = ("taps_first", "images_last", "in_place")
 """Keys that stand without a value."""
 KEYS: Final = (*FLAGS, "channels", "strips", "product", "flags")
 
@@ -76,6 +77,7 @@ class Configuration:
     strips: Box | None = None
     products: tuple[TunedProduct, ...] = ()
     has_flags: bool = True
+    images_last: bool = False
 
     def __str__(self) -> str:
         return text(self)

@@ -32,6 +32,8 @@ class Access:
     step: how far apart most neighbours along the dimension lie: 1 or 2 elements, or 0 for anything else.
     run: mean length of the stretches in which neighbours lie `step` apart, whatever their alignment.
     is_packed: vectors along dimension 0 follow each other along dimension 1, as in a packed tile.
+    even: neighbours along dimension 0 whose addresses differ alike in all stretches of so many, and exist
+    together (`index.query.stretch`); 1 where dimension 0 has a step of 1.
     elements: of the array, which the matrix may show several times, as windows do; 0 where it is not known.
     """
 
@@ -40,6 +42,7 @@ class Access:
     step: tuple[int, int] = (1, 1)
     is_packed: bool = False
     elements: int = field(default=0, compare=False)
+    even: int = field(default=1, compare=False)
 
     def __post_init__(self) -> None:
         assert min(self.vector) >= 1 and min(self.run) >= 1, f"widths and runs are at least 1: {self}"

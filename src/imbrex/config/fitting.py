@@ -34,6 +34,8 @@ def _reasons(of: Configuration, request: Request) -> Iterator[str]:
     has_k_order = row.has_k_order
     if of.taps_first and not has_k_order:
         yield f"'{of.algorithm}' has no order of taps and channels"
+    if of.images_last and not (has_k_order and is_conv and problem.direction == "backward_weight"):
+        yield "'images_last' is of backward weight by products that read windows"
     if of.channels > 1 and not (has_k_order and machine.has_warpgroups and has_matrix_instructions(request)):
         yield f"channels are counted up for warpgroups that multiply windows, on {where}"
     if of.in_place and not ("halo" in row.passes and is_conv and problem.direction == "backward_weight"):

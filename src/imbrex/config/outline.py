@@ -12,6 +12,7 @@ from imbrex.config.matrix_unit import has_matrix_instructions, multiplies
 from imbrex.config.request import Request
 from imbrex.config.warpgroup.plan import SHORTEST, WarpgroupTuning, step_of_channels
 from imbrex.config.window_strips import chosen_box
+from imbrex.config.xdlops.space import STEP_BYTES
 from imbrex.problem import Conv2d, Gemm
 
 __all__ = ["outline"]
@@ -28,7 +29,10 @@ def outline(request: Request, algorithm: str | None) -> Configuration:
     if not row.has_k_order:
         return Configuration(algorithm)
     return Configuration(
-        algorithm, _taps_first(request, row), _channels(request, problem, row, number_of(algorithm))
+        algorithm,
+        _taps_first(request, row),
+        _channels(request, problem, row, number_of(algorithm)),
+        images_last=_images_last(request, problem, row),
     )
 
 
@@ -41,6 +45,25 @@ def _taps_first(request: Request, row: Algorithm) -> bool:
     if request.machine.has_warpgroups:
         return multiplies(request.machine, request.problem.dtype) or row.phases == "shared"
     return has_matrix_instructions(request) or row.phases == "shared"
+
+
+def _images_last(request: Request, problem: Conv2d, row: Algorithm) -> bool:
+    """Does K of backward weight run over pixels before images?
+
+    On a GPU of waves, where images fill steps of K: each step then stays at one pixel, which no lane takes
+    apart.  Not where windows are the pixels themselves, nor where those lie together in memory.
+    """
+    machine = request.machine
+    if problem.direction != "backward_weight" or problem.run_time is not None:
+        return False
+    if machine.has_warpgroups or not has_matrix_instructions(request):
+        return False
+    taps, moves = (problem.y, problem.x), (problem.stride, problem.pad_h, problem.pad_w)
+    is_pixels = taps == (1, 1) and moves == ((1, 1), (0, 0), (0, 0))
+    conv = task_of(problem).conv
+    lie_last = (conv.input[-1].name, conv.output[-1].name) == ("c", "k")
+    is_last = row.packs in ("channels_last", "all_last") or lie_last
+    return not is_pixels and is_last and problem.n * problem.dtype.bytes % STEP_BYTES[0] == 0
 
 
 def _channels(request: Request, problem: Conv2d, row: Algorithm, number: int) -> int:

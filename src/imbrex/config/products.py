@@ -45,7 +45,7 @@ def form_of(of: Configuration, machine: Machine) -> GemmForm:
     row = row_of(of.algorithm)
     phases = "in place" if row is None else row.phases
     is_together = phases == "apart" and not machine.has_warpgroups
-    return GemmForm(of.taps_first, of.channels, "in place" if is_together else phases)
+    return GemmForm(of.taps_first, of.channels, "in place" if is_together else phases, of.images_last)
 
 
 def _of_convolution(

@@ -14,7 +14,7 @@ import numpy as np
 
 from imbrex.index import rule as rules
 from imbrex.index.expr import Lin, lin, var
-from imbrex.index.map import Map, Step
+from imbrex.index.map import Map, Point, Step
 from imbrex.index.rule import Guard
 
 EXHAUSTIVE_POINTS = 1 << 20
@@ -47,6 +47,34 @@ def vector_width(map: Map, dim: str, widest: int = 16) -> int:
     return w
 
 
+def stretch(map: Map, dim: str, longest: int) -> int:
+    """Widest power of two w such that which of w neighbours along `dim`, from any multiple of w on, takes an
+    own part of the offset, whatever the multiple, and no part in guards.
+
+    A loop whose steps are such stretches moves all lanes' addresses by one scalar.
+    """
+    w = 1
+    while w * 2 <= longest and dict(map.upper)[dim] % (w * 2) == 0 and _is_stretch(map, dim, w * 2):
+        w *= 2
+    return w
+
+
+def _is_stretch(map: Map, dim: str, w: int) -> bool:
+    lane, point = _within(map, dim, w)
+    offset = address(point.coords, [d.size for d in map.lower])
+    is_split = all(a.variables <= lane.variables or not a.variables & lane.variables for a, _ in offset.terms)
+    return is_split and not any(guard.index.variables & lane.variables for guard in point.guards)
+
+
+def _within(map: Map, dim: str, w: int) -> tuple[Lin, Point]:
+    """Which of w neighbours along `dim`, where w divides its size; and the map there."""
+    fresh = "".join(map.variables) + "'"  # longer than any dim's name
+    lane = var(fresh, w)
+    block = var(fresh + "'", dict(map.upper)[dim] // w)
+    at = [block * w + lane if d.name == dim else var(d.name, d.size) for d in map.upper]
+    return lane, map.at(at)
+
+
 class Obstacle(Enum):
     """Why neighbours are no vector: they do not lie together, or not at a multiple of their number."""
 
@@ -58,10 +86,7 @@ def obstacle(map: Map, dim: str, w: int) -> Obstacle | Guard | None:
     """What keeps w neighbours along `dim` from being a vector, where w divides its size: a guard splits them,
     or an Obstacle; None where they are one.
     """
-    fresh = "".join(map.variables) + "'"  # longer than any dim's name
-    lane = var(fresh, w)
-    block = var(fresh + "'", dict(map.upper)[dim] // w)
-    point = map.at([block * w + lane if d.name == dim else var(d.name, d.size) for d in map.upper])
+    lane, point = _within(map, dim, w)
     return _obstacle(address(point.coords, [d.size for d in map.lower]), point.guards, lane, w)
 
 

@@ -91,6 +91,7 @@ def _described(candidate: Ranked) -> Iterator[tuple[str, float]]:
     yield "cycles", log_cycles(candidate)
     yield f"algorithm={configuration.algorithm}", 1.0
     yield "taps=first", float(configuration.taps_first)
+    yield "images=last", float(configuration.images_last)
     yield "place=own", float(configuration.in_place)
     yield "flags=own", float(configuration.has_flags)
     yield "channels", log2(configuration.channels)

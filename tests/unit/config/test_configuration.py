@@ -42,6 +42,7 @@ CONFIGURATIONS = st.builds(
     st.none() | st.builds(Box, *[SIZES] * 5),
     PRODUCTS,
     st.booleans(),
+    st.booleans(),
 )
 LANES = "v2:channel_vectors+strips=2,4,14,1,32"
 GENERAL = "v1:general:256,128,128,8,4,4"
@@ -81,6 +82,7 @@ def test_spelling() -> None:
         ("v2:direct+channels", "'channels' takes a value", "channels"),
         ("v2:direct+taps_first=1", "'taps_first' takes no value", "taps_first=1"),
         ("v2:direct+taps_first+taps_first", "'taps_first' is given twice", "taps_first"),
+        ("v2:v4r4+images_last=8", "'images_last' takes no value", "images_last=8"),
         ("v2:direct+channels=8+channels=8", "'channels' is given twice", "channels=8"),
         ("v2:direct+channels:2=8", "only 'product' takes a number, got 'channels:2'", "channels:2"),
         ("v2:direct+channels=1", "channels is '1', expected a whole number from 2 to 4096", "1"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from imbrex.chip import GPU_MACHINES
@@ -20,3 +22,28 @@ def test_the_order_of_taps(chip: str, is_first: bool) -> None:
     machine = GPU_MACHINES[chip]
     given = outline(Request(LAYER, machine, chip, tunings.parse(GENERAL)), "v4r4")
     assert outline(Request(LAYER, machine, chip), "v4r4").taps_first and given.taps_first == is_first
+
+
+WEIGHTS = replace(
+    LAYER, direction="backward_weight", n=32, filter_layout="KYXC", input_layout="NHWC", output_layout="NHWK"
+)
+
+
+@pytest.mark.parametrize(
+    ("chip", "problem", "algorithm", "is_last"),
+    [
+        ("gfx942", WEIGHTS, "v4r4", True),
+        ("gfx950", replace(WEIGHTS, n=96), "v4r4", True),
+        ("gfx950", replace(WEIGHTS, n=16, dtype="f32"), "v4r4", True),
+        ("gfx950", replace(WEIGHTS, y=1, x=1, pad_h=0, pad_w=0, stride=2), "v4r4", True),
+        ("gfx950", replace(WEIGHTS, input_layout="NCHW", output_layout="NKHW"), "channels_last", True),
+        ("gfx950", replace(WEIGHTS, input_layout="NCHW", output_layout="NKHW"), "v4r4", False),
+        ("gfx950", replace(WEIGHTS, n=16), "v4r4", False),  # half of a step of K
+        ("gfx950", replace(WEIGHTS, y=1, x=1, pad_h=0, pad_w=0), "v4r4", False),  # windows are pixels
+        ("gfx950", replace(WEIGHTS, direction="forward"), "v4r4", False),
+        ("sm_90a", WEIGHTS, "v4r4", False),
+    ],
+)
+def test_the_order_of_images(chip: str, problem: Conv2d, algorithm: str, is_last: bool) -> None:
+    """Pixels before images, where a GPU of waves would take the pixels of each step apart."""
+    assert outline(Request(problem, GPU_MACHINES[chip], chip), algorithm).images_last == is_last

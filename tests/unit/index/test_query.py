@@ -22,6 +22,7 @@ from imbrex.index.query import (
     moves_as_vector,
     pointer_step,
     separate,
+    stretch,
     vector_width,
 )
 from imbrex.index.rule import (
@@ -346,6 +347,43 @@ def test_separated_parts_add_up_to_the_index(maps: Maps, data: st.DataObject) ->
     else:
         assert parts.row + parts.lane == offset
         assert not parts.row.variables & lanes and parts.lane.variables <= lanes
+
+
+def _is_stretch(map: Map, dim: str, w: int) -> bool:
+    """Do aligned blocks of w along `dim` differ within alike, wherever the block is, and exist as one?"""
+    axis = [d.name for d in map.upper].index(dim)
+    _, offset, valid = _points(map)
+    others = offset.shape[:axis] + offset.shape[axis + 1 :]
+    blocks, exists = (np.moveaxis(x, axis, -1).reshape(*others, -1, w) for x in (offset, valid))
+    within = blocks - blocks[..., :1]
+    is_even = (within == within[..., :1, :]).all()
+    return bool(is_even and (exists.all(axis=-1) == exists.any(axis=-1)).all())
+
+
+@random_maps
+@given(st.data())
+def test_no_stretch_is_longer_than_its_addresses_are_even(maps: Maps, data: st.DataObject) -> None:
+    map = data.draw(maps)
+    for d in map.upper:
+        assert _is_stretch(map, d.name, stretch(map, d.name, 16)), d.name
+
+
+@pytest.mark.parametrize(
+    ("order", "images", "found"),
+    [
+        ("n ho wo", 8, 1),  # whether a pixel is beside the image differs within a row
+        ("ho wo n", 8, 8),
+        ("ho wo n", 12, 4),
+        ("ho wo n", 64, 16),  # as long as is asked for
+    ],
+)
+def test_pixels_before_images_are_even_for_as_many_images(order: str, images: int, found: int) -> None:
+    whole = _image("nhwc", n=images, c=2, window=3, pad=1)
+    slid = whole.layers[1].upper
+    entries = [(Merge(), "k", order), (Merge(), "n", "y x c")]
+    map = Map((layer_over(slid, *entries), *whole.layers[1:]))
+    assert stretch(map, "k", 16) == found
+    assert _is_stretch(map, "k", found) and _is_stretch(map, "k", 2 * found) == (found == 16)
 
 
 def test_address_is_row_major() -> None:

@@ -16,8 +16,10 @@ of one residue of rows as one product; or no phases, one product whose sums are 
 class GemmForm:
     """taps_first: of gemmK, in forward and backward data; of gemmN, in backward weight where the input has
     its channels last.  channel_multiple: what the channels of each tap are counted up to; see `view.conv`.
+    images_last: of gemmK, in backward weight.
     """
 
     taps_first: bool = False
     channel_multiple: int = 1
     phases: Phases = "in place"
+    images_last: bool = False

@@ -81,7 +81,7 @@ def conv_to_gemm(task: ConvTask, form: GemmForm) -> Made:
             views = (implicit_gemm.forward(conv, form.taps_first, multiple),)
         case "backward_weight":
             taps_first = form.taps_first and conv.input[-1].name == "c"
-            views = (implicit_gemm.backward_weight(conv, taps_first, multiple),)
+            views = (implicit_gemm.backward_weight(conv, taps_first, multiple, form.images_last),)
         case "backward_data":
             return _backward_data(task, form)
     return Made(NAMES[task.direction], views)

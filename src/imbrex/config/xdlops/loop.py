@@ -30,7 +30,7 @@ JOINING: Final = {1: 1.25, 2: 0.5}
 """Vector instructions for an element of so many bytes that fills no register, as the compiler joins them."""
 TURN: Final = 4
 TAP_INSTRUCTIONS: Final = 20
-"""Vector instructions that take k apart into the taps of a window, with their guards, as compiled."""
+"""Vector instructions that take k apart into the pixels of a window, with their guards, as compiled."""
 NARROWEST: Final = 4
 """Bytes of a lane below which an access takes no less time."""
 
@@ -174,15 +174,16 @@ def _moved(copy: TileCopy) -> float:
 
 def _indices(plan: XdlopsPlan) -> Loop:
     """Two vector instructions for each load of an operand that is seen through windows, or whose steps cross
-    stretches of memory; more where k runs over the taps of a window, which each load takes apart.  A plain
-    matrix has its pointers in scalars.
+    stretches of memory; more where k runs over the pixels of windows, which each load takes apart, unless a
+    step stays at one of them.  A plain matrix has its pointers in scalars.
     """
     k, count = plan.tuning.tile[2], 0.0
     for position, copy in enumerate((plan.a_copy, plan.b_copy)):
         run = copy.access.run[0] if copy.access.step[0] == 1 else copy.access.run[1]
         whole = plan.context.k if copy.access.step[0] == 1 else copy.d
         each = 2 if 1 < run < whole and gcd(int(run), k) <= k else 0
-        if copy.access.step[0] != 1 and 0 < copy.access.elements < plan.context.k * plan.sizes[position]:
+        is_window = 0 < copy.access.elements < plan.context.k * plan.sizes[position]
+        if copy.access.step[0] != 1 and is_window and copy.access.even % k:
             each = TAP_INSTRUCTIONS
         vector = copy.data_per_read
         if plan.tuning.is_direct:

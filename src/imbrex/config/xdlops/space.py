@@ -12,7 +12,7 @@ from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.dtype import DType
 
-__all__ = ["BLOCKS", "wave_space"]
+__all__ = ["BLOCKS", "STEP_BYTES", "wave_space"]
 
 BLOCKS: Final = (
     (256, 256, 128, 64),

@@ -42,7 +42,8 @@ class ConvToGemm(ModulePass):
     """taps_first: of gemmK, in forward and backward data; of gemmN, in backward weight where the input has
     its channels last.  channel_multiple: what the channels of each tap are counted up to; see `view.conv`.
     phases_apart: phases of backward data that would leave gaps have workspaces, from which a launch fills the
-    result.  shared_phases: those of one residue of rows are one product.
+    result.  shared_phases: those of one residue of rows are one product.  images_last: of gemmK, in backward
+    weight.
     """
 
     name = "conv-to-gemm"
@@ -50,6 +51,7 @@ class ConvToGemm(ModulePass):
     channel_multiple: int = 1
     phases_apart: bool = False
     shared_phases: bool = False
+    images_last: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rewrite_each([o for o in op.walk() if isinstance(o, ConvOp | GemmOp)], self._rewrite)
@@ -69,7 +71,7 @@ class ConvToGemm(ModulePass):
         )
         apart: Phases = "apart" if self.phases_apart else "in place"
         phases: Phases = "added" if is_added else "shared" if self.shared_phases else apart
-        return GemmForm(self.taps_first, self.channel_multiple, phases)
+        return GemmForm(self.taps_first, self.channel_multiple, phases, self.images_last)
 
 
 def _product(op: GemmOp, run: Run) -> None:

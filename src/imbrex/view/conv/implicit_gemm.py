@@ -10,6 +10,8 @@ Digits of a merged dim follow the memory order of an array, so that its fastest 
 have its taps first instead, channels as its fastest digit: then a stretch of gemmK stays at one tap, with
 one guard for each lane, even where channels do not come last in memory.  And channels may be counted up to a
 multiple, of which those too many do not exist: then a stretch of that length stays at one tap, too.
+gemmK of backward weight may have its images as the fastest digit: then a stretch of as many as divide the
+images stays at one pixel, and where its tap lies, and whether, differs by a scalar between stretches.
 The phases of v4r1: with g = gcd(stride, dilation) and Y~ = stride / g, a filter row is y = Y~ * y. + y~, and
 stride * ho + dilation * y = stride * h~ + dilation * y~ with h~ = ho + (dilation / g) * y. .  Fixing y~ fixes
 the residue of the input rows, hi + pad = dilation * y~ modulo stride, and every y~ below Y~ has its own.  So
@@ -86,11 +88,14 @@ def forward(conv: Convolution, taps_first: bool = False, channel_multiple: int =
     )
 
 
-def backward_weight(conv: Convolution, taps_first: bool = False, channel_multiple: int = 1) -> GemmView:
+def backward_weight(
+    conv: Convolution, taps_first: bool = False, channel_multiple: int = 1, images_last: bool = False
+) -> GemmView:
     """v4r4: the filter's gradient sums over all pixels.  taps_first: of gemmN, where channels come last.
-    channel_multiple: of c, where a window has several taps.
+    channel_multiple: of c, where a window has several taps.  images_last: the fastest digit of gemmK.
     """
-    pixels = order_of(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
+    names = {"n": "n", "ho": "ho", "wo": "wo"}
+    pixels = _with_last("n", order_of(conv.output, names)) if images_last else order_of(conv.output, names)
     taps = _reduction(conv.filter, {"c": "c", "y": "y", "x": "x"}, taps_first)
     more = more_channels(conv.filter, "c", _taps(conv), channel_multiple)
     return GemmView(
@@ -263,8 +268,13 @@ def stacked(below: tuple[Layer, ...], **gemm: str) -> Map:
 def _reduction(memory: Sequence[Dim], names: dict[str, str], taps_first: bool) -> str:
     """The digits of a window: in memory order, or with the channel, the first of `names`, after the taps."""
     channel, *_ = names.values()
-    digits = order_of(memory, names).split()
-    return " ".join(sorted(digits, key=lambda digit: taps_first and digit == channel))
+    digits = order_of(memory, names)
+    return _with_last(channel, digits) if taps_first else digits
+
+
+def _with_last(digit: str, digits: str) -> str:
+    """The digits, this one as the fastest."""
+    return " ".join(sorted(digits.split(), key=lambda one: one == digit))
 
 
 def order_of(memory: Sequence[Dim], names: dict[str, str]) -> str:

@@ -95,9 +95,10 @@ def test_forward_sums_every_product_once(batch: int, taps_first: bool) -> None:
 
 
 @pytest.mark.parametrize("batch", BATCHES)
-def test_backward_weight_sums_every_product_once(batch: int) -> None:
+@pytest.mark.parametrize("images_last", [False, True])
+def test_backward_weight_sums_every_product_once(batch: int, images_last: bool) -> None:
     for shape in convolutions(batch):
-        view = implicit_gemm.backward_weight(shape)
+        view = implicit_gemm.backward_weight(shape, images_last=images_last)
         assert np.array_equal(products(view), wanted(shape, "output", "input", "filter")), shape
         assert np.all(written([view], elements(shape.filter)) == 1), shape
         assert query.is_injective(view.c)
