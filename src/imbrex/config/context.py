@@ -42,7 +42,7 @@ class Access:
     step: tuple[int, int] = (1, 1)
     is_packed: bool = False
     elements: int = field(default=0, compare=False)
-    even: int = field(default=1, compare=False)
+    even: int = 1
 
     def __post_init__(self) -> None:
         assert min(self.vector) >= 1 and min(self.run) >= 1, f"widths and runs are at least 1: {self}"
@@ -60,6 +60,7 @@ class GemmContext:
 
     phases: columns of C for each of B, of which `summed` sum over parts of K of multiples of `part_k`, and
     others are zero; see `view.conv.phase_tiles`.  mean_k: of all batches; 0 where that is k.
+    stored: of C in memory, where an epilogue casts; None for the type's own.
     """
 
     m: int
@@ -74,6 +75,7 @@ class GemmContext:
     part_k: int = 0
     summed: int = 1
     mean_k: int = 0
+    stored: DType | None = None
 
     def __post_init__(self) -> None:
         assert min(self.g, self.m, self.n, self.k) >= 1, f"sizes are at least 1: {self}"
@@ -82,6 +84,11 @@ class GemmContext:
     def multiplies(self) -> int:
         """Multiply-adds that the problem itself asks for."""
         return self.g * self.m * self.n * self.k
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of an element of C in memory."""
+        return (self.stored or self.dtype.output).bytes
 
     @property
     def a_is_columns(self) -> bool:
@@ -93,6 +100,10 @@ class GemmContext:
         """The transposed product: B plays A, and n plays m."""
         exchanged = {"a": self.b, "b": self.a, "c": self.c.exchanged, "dtype": self.dtype.exchanged}
         return replace(self, m=self.n, n=self.m, **exchanged)
+
+    def storing(self, stored: DType) -> GemmContext:
+        """The same where C in memory has elements of this type."""
+        return replace(self, stored=None if stored == self.dtype.output else stored)
 
     def of_phases(self, phases: Sequence[int], lengths: Sequence[int]) -> GemmContext:
         """The same with the phase of each of the equal parts of K, and what batches have of a part."""

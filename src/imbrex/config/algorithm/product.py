@@ -75,7 +75,7 @@ class Product:
     @cached_property
     def context(self) -> GemmContext:
         """What a tuning may know of it."""
-        found = context_of(self.view, self.dtype)
+        found = context_of(self.view, self.dtype).storing(self.stored)
         return found.of_phases(self.phases, self.lengths) if self.phases else found
 
 

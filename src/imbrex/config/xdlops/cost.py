@@ -57,7 +57,7 @@ class TileCost:
 def product_of(plan: XdlopsPlan) -> Product:
     """The plan's tiles as a chip sees them."""
     t, waves = plan.tuning, -(-plan.block_size // plan.machine.wave_size)
-    stored = t.m_per_block * t.n_per_block * plan.context.dtype.output.bytes
+    stored = t.m_per_block * t.n_per_block * plan.context.stored_bytes
     return Product(loop_of(plan), waves, resident_groups(plan), plan.grid_size, plan.k_iterations, stored)
 
 

@@ -229,7 +229,7 @@ class XdlopsPlan:
     def stored_bytes(self) -> int:
         """Bytes of all tiles of C, with what they overhang."""
         t = self.tuning
-        return self.grid_size * t.m_per_block * t.n_per_block * self.context.dtype.output.bytes
+        return self.grid_size * t.m_per_block * t.n_per_block * self.context.stored_bytes
 
     @property
     def c_data_per_write(self) -> int:

@@ -34,7 +34,7 @@ from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index.map import Dim, layer_over
 from imbrex.index.rule import PassThrough
 from imbrex.ir.chain import map_of, named_map
-from imbrex.ir.element import element_bytes
+from imbrex.ir.element import dtype_of, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
 from imbrex.ir.ops.phases import phase_box_of
 from imbrex.ir.ops.scales import product_type
@@ -139,7 +139,9 @@ def gemm_context(op: GridwiseGemmOp) -> GemmContext:
     ]
     view = GemmView(*maps, phases=phase_box_of(op.phases).count)
     a, b = (memref_type(v).get_element_type() for v in (op.a, op.b))
-    found = context_of(view, product_type(a, b, op.scales))
+    base, _ = map_of(op.c)
+    stored = dtype_of(memref_type(base).get_element_type())
+    found = context_of(view, product_type(a, b, op.scales)).storing(stored)
     return found if op.phases is None else found.of_phases(op.phases.data.of, op.phases.data.lengths)
 
 

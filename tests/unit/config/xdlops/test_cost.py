@@ -10,15 +10,17 @@ import pytest
 
 from imbrex.chip import GPU_MACHINES, Device, GpuMachine, Rates
 from imbrex.config.context import Access, GemmContext
-from imbrex.config.xdlops.cost import bound_cycles, ranked, wave_cycles
+from imbrex.config.xdlops.cost import bound_cycles, ranked, tile_cost, wave_cycles
 from imbrex.config.xdlops.loop import loop_of
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.residency import resident_groups, waves_of_simd
 from imbrex.config.xdlops.space import wave_space
-from imbrex.dtype import F16, F32
+from imbrex.dtype import BF16, F8E4M3FNUZ, F16, F32
 
 ROWS = Access((8, 1), (4096.0, 1.0), (1, 0))
 GEMM = GemmContext(4096, 4096, 4096, F16, 1, ROWS, ROWS, ROWS.exchanged)
+COLUMNS = Access((1, 8), (1.0, 4096.0), (0, 1))
+MI300X = GPU_MACHINES["gfx942"]
 TILE = XdlopsTuning(128, 128, 4, 64, 64, 8, swapped=True, buffers=1)
 
 
@@ -45,6 +47,26 @@ def test_narrow_reads_and_small_tiles_cost() -> None:
     single = Access((1, 1), (3.0, 1.0), (1, 0))
     assert cost() < cost(context=dataclasses.replace(GEMM, a=single))
     assert cost() < cost(dataclasses.replace(TILE, m_per_block=32, m_per_wave=16))
+
+
+def test_a_result_that_an_epilogue_narrows_takes_less_time_to_store() -> None:
+    wide = dataclasses.replace(GEMM, dtype=F8E4M3FNUZ)
+    narrow = wide.storing(BF16)
+    assert (wide.stored_bytes, narrow.stored_bytes) == (4, 2) and wide.storing(F32) == wide
+    slow, fast = (tile_cost(TILE.plan(context, MI300X), 1) for context in (wide, narrow))
+    assert MI300X.device is not None and slow.step == fast.step
+    assert slow.start - fast.start == pytest.approx(128 * 128 * 2 / MI300X.device.stored_bytes)
+
+
+@pytest.mark.parametrize(("even", "each"), [(64, 0), (32, 0), (16, 20), (2, 20)])
+def test_pixels_of_windows_are_taken_apart_where_a_step_has_several(even: int, each: int) -> None:
+    """k of 32 a step, and a window that shows each element nine times."""
+    window = Access((1, 8), (1.0, 4096.0), (0, 1), elements=4096 * 4096 // 9, even=even)
+    plan = TILE.plan(dataclasses.replace(GEMM, a=window), MI300X)
+    counts = Counter(op.unit for op in loop_of(plan))
+    turned = Counter(op.unit for op in loop_of(TILE.plan(dataclasses.replace(GEMM, a=COLUMNS), MI300X)))
+    loads = plan.b_copy.per_thread // plan.b_copy.data_per_read
+    assert counts["vector"] - turned["vector"] == each * loads
 
 
 def test_a_step_that_crosses_stretches_costs() -> None:
