@@ -22,6 +22,10 @@ NARROW = {"gfx942": ("f8e4m3fnuz", "f8e5m2fnuz"), "gfx950": ("f8e4m3fn", "f8e5m2
 """fp8 has other bits on these two chips, and no instruction on the older one."""
 
 CONV = Conv2d("forward", 2, 6, 9, 7, 10, 3, 2, stride=(2, 1), dilation=(1, 2), pad_h=(1, 0), pad_w=(0, 2))
+IMAGES_LAST = Conv2d(
+    "backward_weight", 64, 16, 5, 4, 24, 3, 2, stride=(2, 1), dilation=(1, 2), pad_h=(1, 0), pad_w=(0, 2),
+    filter_layout="KYXC", input_layout="NHWC", output_layout="NHWK",
+)  # fmt: skip
 PROBLEMS: dict[str, Problem] = {
     "gemm": Gemm(37, 41, 29, transpose_a=True),
     "gemm of many": Gemm(33, 70, 52, transpose_b=True, batch=2),
@@ -30,23 +34,7 @@ PROBLEMS: dict[str, Problem] = {
     "forward, grouped": replace(CONV, groups=2),
     "backward data": replace(CONV, direction="backward_data"),
     "backward weight": replace(CONV, direction="backward_weight"),
-    "backward weight, images last": Conv2d(
-        "backward_weight",
-        32,
-        16,
-        5,
-        4,
-        24,
-        3,
-        2,
-        stride=(2, 1),
-        dilation=(1, 2),
-        pad_h=(1, 0),
-        pad_w=(0, 2),
-        filter_layout="KYXC",
-        input_layout="NHWC",
-        output_layout="NHWK",
-    ),
+    "backward weight, images last": IMAGES_LAST,
 }
 FAMILIES = {"general": "v1:general:64,32,32,4,2,2", "chosen": None}
 
@@ -104,3 +92,15 @@ def test_random_floats_are_within_their_bound(chip: str, gpu: Gpu) -> None:
     gpu(chip)
     outcome = compile(Gemm(37, 41, 129, dtype="f16"), chip).check(4, values="float")
     assert outcome.is_right and not outcome.is_exact, str(outcome)
+
+
+def test_a_weight_gradient_whose_images_come_last_is_read_ahead(gpu: Gpu) -> None:
+    """A step of 64 images at one pixel; windows leave the image on every side."""
+    gpu("gfx950")
+    layer = replace(IMAGES_LAST, c=128, k=40, y=2, h=3, w=3, stride=(1, 1), pad_h=(1, 1), dtype="f16")
+    kernel = compile(
+        layer, "gfx950", "v1:xdlops:128,128,8,64,64,8,mfma_f32_32x32x16_f16,xor,ahead,swapped,1,3"
+    )
+    assert "+images_last" in kernel.configuration
+    outcome = kernel.check(1)
+    assert outcome.is_right and outcome.is_exact, str(outcome)

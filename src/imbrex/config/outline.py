@@ -50,8 +50,8 @@ def _taps_first(request: Request, row: Algorithm) -> bool:
 def _images_last(request: Request, problem: Conv2d, row: Algorithm) -> bool:
     """Does K of backward weight run over pixels before images?
 
-    On a GPU of waves, where images fill steps of K: each step then stays at one pixel, which no lane takes
-    apart.  Not where windows are the pixels themselves, nor where those lie together in memory.
+    On a GPU of waves, where images fill the longest steps of K: each step then stays at one pixel, which no
+    lane takes apart.  Not where windows are the pixels themselves, nor where those lie together in memory.
     """
     machine = request.machine
     if problem.direction != "backward_weight" or problem.run_time is not None:
@@ -63,7 +63,7 @@ def _images_last(request: Request, problem: Conv2d, row: Algorithm) -> bool:
     conv = task_of(problem).conv
     lie_last = (conv.input[-1].name, conv.output[-1].name) == ("c", "k")
     is_last = row.packs in ("channels_last", "all_last") or lie_last
-    return not is_pixels and is_last and problem.n * problem.dtype.bytes % STEP_BYTES[0] == 0
+    return not is_pixels and is_last and problem.n * problem.dtype.bytes % max(STEP_BYTES) == 0
 
 
 def _channels(request: Request, problem: Conv2d, row: Algorithm, number: int) -> int:

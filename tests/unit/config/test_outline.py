@@ -25,7 +25,7 @@ def test_the_order_of_taps(chip: str, is_first: bool) -> None:
 
 
 WEIGHTS = replace(
-    LAYER, direction="backward_weight", n=32, filter_layout="KYXC", input_layout="NHWC", output_layout="NHWK"
+    LAYER, direction="backward_weight", n=64, filter_layout="KYXC", input_layout="NHWC", output_layout="NHWK"
 )
 
 
@@ -33,12 +33,12 @@ WEIGHTS = replace(
     ("chip", "problem", "algorithm", "is_last"),
     [
         ("gfx942", WEIGHTS, "v4r4", True),
-        ("gfx950", replace(WEIGHTS, n=96), "v4r4", True),
-        ("gfx950", replace(WEIGHTS, n=16, dtype="f32"), "v4r4", True),
+        ("gfx950", replace(WEIGHTS, n=192), "v4r4", True),
+        ("gfx950", replace(WEIGHTS, n=32, dtype="f32"), "v4r4", True),
         ("gfx950", replace(WEIGHTS, y=1, x=1, pad_h=0, pad_w=0, stride=2), "v4r4", True),
         ("gfx950", replace(WEIGHTS, input_layout="NCHW", output_layout="NKHW"), "channels_last", True),
         ("gfx950", replace(WEIGHTS, input_layout="NCHW", output_layout="NKHW"), "v4r4", False),
-        ("gfx950", replace(WEIGHTS, n=16), "v4r4", False),  # half of a step of K
+        ("gfx950", replace(WEIGHTS, n=32), "v4r4", False),  # half of a step of K
         ("gfx950", replace(WEIGHTS, y=1, x=1, pad_h=0, pad_w=0), "v4r4", False),  # windows are pixels
         ("gfx950", replace(WEIGHTS, direction="forward"), "v4r4", False),
         ("sm_90a", WEIGHTS, "v4r4", False),
