@@ -149,7 +149,7 @@ def _offered(context: GemmContext, request: Request) -> tuple[list[Offer], Offer
             whole = general_choice.offers(context, machine, given)
             return list(whole), general_choice.taken(whole), general_choice.MARGIN
     found = share_cost.offers(context, machine, family, given)
-    return found, share_cost.best(context, machine, family, given), margin(found[0])
+    return found, share_cost.best(context, machine, family, given), margin(found, context, machine)
 
 
 def _why(found: list[Offer], taken: Offer, least_saved: float) -> str:

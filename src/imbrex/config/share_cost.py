@@ -9,7 +9,8 @@ whole: a last one that is nearly empty takes as long as a full one.  Shares of a
 knows which thread is slow, and all wait for that one; whole tiles go to whoever is free.
 
 Sharing must gain what threads that have nothing to do could add.  Where data_parallel keeps all of them busy,
-a difference is one of two tunings by a model that errs, and must be large.
+a difference is one of two tunings by a model that errs, and must be large.  On a GPU of waves it is the
+tuning to be shared that is asked: what fills its last round counts as such.
 
 Each mode takes the tuning that serves it best: where workgroups share tiles, tiles may be large, since there
 need not be enough of them for everybody.
@@ -36,7 +37,7 @@ from imbrex.config.tuning import Tuning
 from imbrex.config.xdlops.cost import tile_cost, wave_cycles
 from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
 from imbrex.config.xdlops.reduce import Reduced, reduced, reductions
-from imbrex.config.xdlops.residency import resident_groups
+from imbrex.config.xdlops.residency import resident_groups, spills_where_shared
 from imbrex.view.work.streamk import MODES, Plan, Tiles
 
 __all__ = ["MARGIN", "Offer", "best", "every", "margin", "offers", "shared_cycles", "tuning_for"]
@@ -128,8 +129,10 @@ def every(context: GemmContext, machine: Machine, family: Family) -> Iterator[Of
 
 def best(context: GemmContext, machine: Machine, family: Family, given: Tuning | None = None) -> Offer:
     """data_parallel, unless another mode saves more than `margin`."""
-    first, *others = offers(context, machine, family, given)
-    return others[0] if others and others[0].cost < first.cost * (1 - margin(first)) else first
+    found = offers(context, machine, family, given)
+    first, *others = found
+    least = first.cost * (1 - margin(found, context, machine))
+    return others[0] if others and others[0].cost < least else first
 
 
 def _reductions(
@@ -163,8 +166,15 @@ def _counts(tuning: Tuning, context: GemmContext, machine: Machine) -> Iterable[
     return (once,) if wave is None else sorted({once, once * resident_groups(wave)})
 
 
-def margin(first: Offer) -> float:
-    """What must be saved of data_parallel's cycles."""
+def margin(found: Sequence[Offer], context: GemmContext, machine: Machine) -> float:
+    """What must be saved of data_parallel's cycles.
+
+    On a GPU of waves, of those of the tuning that would be shared: what fills its last round is no matter of
+    two tunings.
+    """
+    first, *others = found
+    if others and _wave_plan(others[0].tuning, context, machine) is not None:
+        first = _offer(DATA_PARALLEL, others[0].tuning, context, machine)
     return BUSY_MARGIN if first.efficiency >= BUSY else MARGIN
 
 
@@ -190,20 +200,25 @@ def _considered(context: GemmContext, machine: Machine, family: Family) -> Seque
     """Legal tunings, the best for a machine of one thread first."""
     alone = replace(machine, threads=1) if isinstance(machine, CpuMachine) else machine
     ranked = rank(candidates(context, machine, family), context, alone)
-    legal = (t for t in ranked if not check(t, context, machine))
+    legal = (t for t in ranked if not check(t, context, machine) and _may_share(t, context, machine))
     most = CONSIDERED if isinstance(machine, CpuMachine) else ON_GPU
     return [t for t, _ in zip(legal, range(most), strict=False)]
+
+
+def _may_share(tuning: Tuning, context: GemmContext, machine: Machine) -> bool:
+    wave = _wave_plan(tuning, context, machine)
+    return wave is None or wave.wave_tiles is None or not spills_where_shared(wave)
 
 
 def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine: Machine) -> Offer:
     at_a_time = resident(machine)
     if not schedule.is_shared:
         steps = _steps(tuning, context, machine, 1)
+        wave = _wave_plan(tuning, context, machine)
+        at_a_time *= 1 if wave is None else resident_groups(wave)
         rounds = -(-steps.tiles.outputs // at_a_time)
         start = 0.0 if isinstance(machine, CpuMachine) else steps.start  # C itself holds the sums
-        cost = rounds * (steps.tiles.k * steps.step + start)
-        if (wave := _wave_plan(tuning, context, machine)) is not None:
-            cost = wave_cycles(wave)
+        cost = rounds * (steps.tiles.k * steps.step + start) if wave is None else wave_cycles(wave)
         return Offer(schedule, tuning, steps.tiles, at_a_time, rounds * steps.tiles.k, 0, 0.0, cost)
     assert schedule.workgroups is not None
     if schedule.mode == "reduce_k":

@@ -10,11 +10,14 @@ from hypothesis import strategies as st
 
 from imbrex.chip import CPU_ISAS, GPU_MACHINES
 from imbrex.config import share_cost
+from imbrex.config.access import context_of
+from imbrex.config.algorithm.task import gemm_task_of
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule, parse, wanted
 from imbrex.config.tuning import parse as tuning_text
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import dtype
+from imbrex.problem import Gemm
 from imbrex.view.work.streamk import MODES
 from imbrex.view.work.workgroup import ALONG, RasterOrder
 
@@ -111,10 +114,31 @@ def test_tiles_that_occupy_everybody_are_not(size: tuple[int, int, int]) -> None
 
 def test_where_all_are_busy_a_small_saving_is_not_believed() -> None:
     """Two tiles on two threads: the model finds a tuning that would share, and is not that exact."""
-    first, *others = share_cost.offers(gemm(256, 256, 65536), TWO, "cpu")
+    context = gemm(256, 256, 65536)
+    found = share_cost.offers(context, TWO, "cpu")
+    first, *others = found
     assert first.efficiency == 1.0 and others[0].cost > first.cost * (1 - share_cost.BUSY_MARGIN)
-    assert share_cost.best(gemm(256, 256, 65536), TWO, "cpu").schedule == DATA_PARALLEL
-    assert share_cost.margin(first) == share_cost.BUSY_MARGIN > share_cost.MARGIN
+    assert share_cost.best(context, TWO, "cpu").schedule == DATA_PARALLEL
+    assert share_cost.margin(found, context, TWO) == share_cost.BUSY_MARGIN > share_cost.MARGIN
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "mode"),
+    [(False, True, "stream_k"), (False, False, "stream_k"), (True, False, "data_parallel")],
+)
+def test_what_fills_the_last_round_of_a_gpu_of_waves_is_believed(a: bool, b: bool, mode: str) -> None:
+    """Tiles of 128 x 256 are 3.4 rounds of a gfx942, smaller ones 6.7, nearly whole; with both operands
+    turned the larger ones would spill.
+    """
+    gfx942 = GPU_MACHINES["gfx942"]
+    problem = Gemm(8192, 8192, 8192, transpose_a=a, transpose_b=b, dtype="f16")
+    context = context_of(gemm_task_of(problem).view, problem.dtype)
+    found = share_cost.offers(context, gfx942, "xdlops")
+    best = share_cost.best(context, gfx942, "xdlops")
+    assert best.schedule.mode == mode
+    if mode == "stream_k":
+        assert share_cost.margin(found, context, gfx942) == share_cost.MARGIN
+        assert 1 - share_cost.BUSY_MARGIN < best.cost / found[0].cost < 1 - share_cost.MARGIN
 
 
 def test_a_saving_is_what_idle_threads_could_add() -> None:
