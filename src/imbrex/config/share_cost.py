@@ -9,8 +9,8 @@ whole: a last one that is nearly empty takes as long as a full one.  Shares of a
 knows which thread is slow, and all wait for that one; whole tiles go to whoever is free.
 
 Sharing must gain what threads that have nothing to do could add.  Where data_parallel keeps all of them busy,
-a difference is one of two tunings by a model that errs, and must be large.  On a GPU of waves it is the
-tuning to be shared that is asked: what fills its last round counts as such.
+a difference is one of two tunings by a model that errs, and must be large.  On a GPU of waves
+the tuning to be shared is asked, too: what would fill its last round is no such difference.
 
 Each mode takes the tuning that serves it best: where workgroups share tiles, tiles may be large, since there
 need not be enough of them for everybody.
@@ -34,7 +34,7 @@ from imbrex.config.kinds import Family
 from imbrex.config.legal import check
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule, resident
 from imbrex.config.tuning import Tuning
-from imbrex.config.xdlops.cost import tile_cost, wave_cycles
+from imbrex.config.xdlops.cost import filled, tile_cost, wave_cycles
 from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
 from imbrex.config.xdlops.reduce import Reduced, reduced, reductions
 from imbrex.config.xdlops.residency import resident_groups, spills_where_shared
@@ -169,13 +169,14 @@ def _counts(tuning: Tuning, context: GemmContext, machine: Machine) -> Iterable[
 def margin(found: Sequence[Offer], context: GemmContext, machine: Machine) -> float:
     """What must be saved of data_parallel's cycles.
 
-    On a GPU of waves, of those of the tuning that would be shared: what fills its last round is no matter of
-    two tunings.
+    On a GPU of waves it matters, too, how full the rounds of the tuning to be shared are: what fills the last
+    one is no difference of two tunings.
     """
     first, *others = found
-    if others and _wave_plan(others[0].tuning, context, machine) is not None:
-        first = _offer(DATA_PARALLEL, others[0].tuning, context, machine)
-    return BUSY_MARGIN if first.efficiency >= BUSY else MARGIN
+    busy = first.efficiency
+    if others and (wave := _wave_plan(others[0].tuning, context, machine)) is not None:
+        busy = min(busy, filled(wave))
+    return BUSY_MARGIN if busy >= BUSY else MARGIN
 
 
 def tuning_for(schedule: TileSchedule, context: GemmContext, machine: Machine, family: Family) -> Tuning:
@@ -214,11 +215,11 @@ def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine
     at_a_time = resident(machine)
     if not schedule.is_shared:
         steps = _steps(tuning, context, machine, 1)
-        wave = _wave_plan(tuning, context, machine)
-        at_a_time *= 1 if wave is None else resident_groups(wave)
         rounds = -(-steps.tiles.outputs // at_a_time)
         start = 0.0 if isinstance(machine, CpuMachine) else steps.start  # C itself holds the sums
-        cost = rounds * (steps.tiles.k * steps.step + start) if wave is None else wave_cycles(wave)
+        cost = rounds * (steps.tiles.k * steps.step + start)
+        if (wave := _wave_plan(tuning, context, machine)) is not None:
+            cost = wave_cycles(wave)
         return Offer(schedule, tuning, steps.tiles, at_a_time, rounds * steps.tiles.k, 0, 0.0, cost)
     assert schedule.workgroups is not None
     if schedule.mode == "reduce_k":

@@ -26,6 +26,7 @@ __all__ = [
     "TileCost",
     "bound_cycles",
     "bounds_of",
+    "filled",
     "prediction_of",
     "ranked",
     "rounds_of",
@@ -95,6 +96,15 @@ def wave_cycles(plan: XdlopsPlan) -> float:
         return inf
     costs = ((count, tile_cost(plan, groups)) for count, groups in _rounds(plan))
     return sum(count * (plan.k_iterations * cost.step + cost.start) for count, cost in costs)
+
+
+def filled(plan: XdlopsPlan) -> float:
+    """Clocks that the product would take were its last round as full as the others, over those that it takes;
+    where a compute unit holds fewer workgroups, these hide less of each other's waits.
+    """
+    most = resident_groups(plan)
+    full, rounds = tile_cost(plan, most), plan.grid_size / (plan.machine.compute_units * most)
+    return min(1.0, rounds * (plan.k_iterations * full.step + full.start) / wave_cycles(plan))
 
 
 def bound_cycles(plan: XdlopsPlan) -> float:
