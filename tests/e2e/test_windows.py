@@ -25,11 +25,15 @@ GROUPS = (
     ("-c 12 -H 9 -W 17 -k 24 -g 4 -y 3 -x 3 -p 1 -q 1 -l 2 -j 2", 1, "conv"),
     ("-c 72 -H 7 -W 9 -k 72 -g 3 -y 3 -x 3 -p 1 -q 1 -u 1 -v 2", 1, "convint8"),
     ("-c 12 -H 9 -W 11 -k 24 -g 4 -y 3 -x 3 -p 1 -q 1", 2, "convbfp16"),
+    ("-c 27 -H 7 -W 37 -k 27 -g 3 -y 5 -x 3 -p 2 -q 1 -u 2 -v 3", 1, "conv"),
+    ("-c 27 -H 14 -W 14 -k 27 -g 3 -y 3 -x 3 -p 1 -q 1", 2, "conv"),
+    ("-c 16 -H 9 -W 70 -k 32 -g 2 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2", 1, "convbfp16"),
     ("-c 38 -H 7 -W 9 -k 19 -g 19 -y 3 -x 3 -p 1 -q 1", 1, "conv"),
     ("-c 19 -H 7 -W 9 -k 38 -g 19 -y 3 -x 3 -p 1 -q 1", 1, "conv"),
 )
 """Some groups to a vector, one that is half empty, types that no instruction turns, gradients, two channels
-that are read for one that is written and the other way around.
+that are read for one that is written and the other way around; nine and sixteen, more
+than are summed at a time.
 """
 
 
@@ -63,17 +67,21 @@ def test_gradients_without_strides(more: str) -> None:
 @pytest.mark.parametrize("verb", ["convfp16", "convbfp16", "convint8"])
 def test_narrow_types_are_widened(verb: str) -> None:
     right(line(EDGES[0], more=LAST, verb=verb))
+    right(line(EDGES[2], verb=verb))
 
 
 @pytest.mark.parametrize("target", ["avx2", "generic"])
 def test_narrower_registers(target: str) -> None:
     right(line(EDGES[0]), target=target)
     right(line(GROUPS[0][0], more=LAST), target=target)
+    right(line(GROUPS[4][0]), target=target)
+    right(line(EDGES[2]), target=target)
 
 
 @pytest.mark.parametrize("more", ["", LAST], ids=["pixels", "channels"])
-def test_epilogues(more: str) -> None:
-    (problem,) = parse_problem(line(GROUPS[0][0] if more else EDGES[0], more=more))
+@pytest.mark.parametrize("edge", [EDGES[0], GROUPS[0][0], GROUPS[4][0]], ids=["depthwise", "fours", "nines"])
+def test_epilogues(edge: str, more: str) -> None:
+    (problem,) = parse_problem(line(edge, more=more))
     kernel = compile(replace(problem, epilogue="relu(x + bias + residual)"), algorithm="window_vectors")
     assert str(kernel.check()).startswith("right")
 

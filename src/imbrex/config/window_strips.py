@@ -2,6 +2,8 @@
 
 cycles = vectors fetched into rings * copy + vectors of sums * (taps * depth / fma_per_cycle + store)
          + taps that are brought into a workgroup's order
+
+Vectors are of channels where these come last; else of pixels, of all filters of a group.
 """
 
 from __future__ import annotations
@@ -24,8 +26,12 @@ SPREAD = 0.75
 """What one more vector costs, of `copy`, whose lanes are one channel of each group."""
 TURNED = 8
 """Least lanes of a vector that an instruction turns."""
-PLANE = 2.5
-"""What a vector of pixels costs, for each `copy` and stride, where several channels of a group are read."""
+PLANE = 1.4
+"""What a vector of pixels costs, of `copy`, on its way into a ring; under strides of more than two all are
+gathered.
+"""
+PLANE_STORED = 2.0
+"""And a vector of their sums, of `store_in_place`: rows of an image end in the midst of it."""
 HELD = 8.0
 """Cycles of a vector of taps, of lanes whose taps lie in order; of others they are gathered."""
 
@@ -48,7 +54,7 @@ def served_boxes(shape: Shape, machine: Machine) -> tuple[Box, ...]:
     if not isinstance(machine, CpuMachine):
         return strips_that_serve(shape)
     rows, columns = shape.written_size
-    slots = _slots(shape, machine.lanes(4)) if shape.is_channels_last else {1}
+    slots = _slots(shape, machine.lanes(4)) if shape.is_channels_last else {shape.filters}
     heights = sorted({-(-rows // part) for part in PARTS}, reverse=True)
     widths = sorted({-(-columns // part) for part in PARTS}, reverse=True) if _is_deep(shape) else [columns]
     boxes = [Box(s, w, r) for w in widths for s in sorted(slots) for r in heights]
@@ -68,7 +74,7 @@ def _slots(shape: Shape, lanes: int) -> set[int]:
 
 
 def _is_deep(shape: Shape) -> bool:
-    return shape.filters * shape.depth > 1 and shape.is_channels_last
+    return shape.filters * shape.depth > 1
 
 
 def window_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
@@ -78,23 +84,32 @@ def window_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
     by_row, by_column = (1, 1) if shape.is_back else conv.strides
     read = (rows - 1) * by_row + (conv.height.window - 1) * conv.height.dilation + 1
     across = (columns - 1) * by_column + (conv.width.window - 1) * conv.width.dilation + 1
-    vectors, depth = -(-box.slots // lanes), shape.depth
+    vectors, depth = float(-(-box.slots // lanes)), shape.depth
     taps = conv.height.window * conv.width.window * depth
-    is_turned = not shape.is_back and shape.conv.filter[-1].name == "c"
+    if shape.is_channels_last:
+        fetch = read * across * _fetched(shape, box, vectors, lanes) * prices.copy
+        sums, store = rows * columns * vectors, prices.store_in_place
+    else:
+        pixels = by_column * -(-across // (by_column * lanes)) * depth
+        fetch = read * pixels * (PLANE * prices.copy if by_column <= 2 else prices.gather)
+        sums, store = rows * -(-columns // lanes) * box.slots, PLANE_STORED * prices.store_in_place
+        vectors = box.slots / lanes
+    each = 1 / machine.fma_per_cycle
+    if box.slots > 1 and not shape.is_channels_last:
+        each += prices.broadcast  # taps, and vectors that straddle lines
     hold = taps * prices.coordinate
     if _is_deep(shape):
-        hold = taps * vectors * (HELD if is_turned else prices.coordinate)
-    if shape.is_channels_last:
-        fetched = read * across * _fetched(shape, box, vectors, lanes)
-        sums = rows * columns * vectors
-    else:
-        fetched = read * -(-across // lanes) * depth * (1 if depth == 1 else PLANE * by_column)
-        sums = rows * -(-columns // lanes)
-    each = fetched * prices.copy + sums * (taps / machine.fma_per_cycle + prices.store_in_place)
-    return _workgroups(shape, box) * (each + hold)
+        hold = taps * vectors * (HELD if _is_in_order(shape) else prices.coordinate)
+    return _workgroups(shape, box) * (fetch + sums * (taps * each + store) + hold)
 
 
-def _fetched(shape: Shape, box: Box, vectors: int, lanes: int) -> float:
+def _is_in_order(shape: Shape) -> bool:
+    """Do the taps of a lane lie as they are held, d behind y and x along lanes, else before them?"""
+    last = "c" if shape.is_channels_last else "x"
+    return not shape.is_back and shape.conv.filter[-1].name == last
+
+
+def _fetched(shape: Shape, box: Box, vectors: float, lanes: int) -> float:
     """Vectors of a pixel that go into the ring."""
     if not _is_deep(shape):
         return vectors

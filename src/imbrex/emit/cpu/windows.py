@@ -10,7 +10,7 @@ from imbrex.lower.cpu.packed import Grid, Sliding, Windows
 def scratch_member(stmt: Windows) -> str:
     """The ring of rows, and the taps."""
     axes = ", ".join(_axis(axis) for axis in (stmt.height, stmt.width))
-    along = "true" if stmt.lanes > 1 else "false"
+    along = "true" if stmt.is_along_lanes else "false"
     groups = f", {stmt.depth}, {stmt.shared}" if stmt.depth * stmt.shared > 1 else ""
     return f"imbrex::windows<{stmt.sums.computed.c_name}, {along}, {stmt.lanes}, {axes}{groups}> windows;"
 

@@ -290,8 +290,8 @@ class Windows:
     c[row][column][lane] = sum over y, x, d of filter[y][x][d][lane] * window[row of y][column of x][d][group]
     where the row of y is row * stride + y * dilation, and the group of a lane is lane // shared.
 
-    lanes: channels, along which vectors run; of a single one they run along columns.  depth: channels of a
-    group that are read.  sums: rows and lanes as `finish` knows them.
+    lanes: channels that are written.  is_along_lanes: vectors run along them, else along columns.  depth:
+    channels of a group that are read.  sums: rows and lanes as `finish` knows them.
     """
 
     filter: Grid
@@ -302,6 +302,7 @@ class Windows:
     lanes: int
     depth: int
     shared: int
+    is_along_lanes: bool
     sums: Window
     finish: Finishing | None = None
 

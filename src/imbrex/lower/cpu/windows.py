@@ -46,8 +46,9 @@ def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
     steps = tuple(_step(window, names, axis) for names, axis in zip(AXES, (height, width), strict=False))
     extents = [(a.out - 1) * a.stride + (a.taps - 1) * a.dilation + 1 for a in (height, width)]
     shared, group = _groups(window.offset, lanes)
+    is_along_lanes = lanes > 1 and not (shared == lanes and steps[1] == 1)
     deep = [_coefficient(ref.offset, "depth") for ref in (taps, window)] if depth > 1 else [0, 0]
-    sums = _sums(op, count, reader)
+    sums = _sums(op, count, is_along_lanes, reader)
     member, *more = _members(taps.offset, lanes, shared)
     of_taps = (_coefficient(taps.offset, "y"), _coefficient(taps.offset, "x"), member, deep[0], *more)
     return Windows(
@@ -59,8 +60,9 @@ def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
         lanes,
         depth,
         shared,
+        is_along_lanes,
         sums,
-        _finishing(op, sums, count, reader),
+        _finishing(op, sums, count, is_along_lanes, reader),
     )
 
 
@@ -90,26 +92,27 @@ def _lanes(index: Lin, lanes: int) -> list[int]:
     return [offset.const for offset in at]
 
 
-def _sums(op: ThreadwiseWindowsOp, count: dict[str, int], reader: Reader) -> Window:
+def _sums(op: ThreadwiseWindowsOp, count: dict[str, int], is_along_lanes: bool, reader: Reader) -> Window:
     buffer, kind = reader.root(op.c)[0], element_type(op.window).accumulator
-    if count["lane"] > 1:
+    if is_along_lanes:
         return Window("sums", buffer, kind, count["row"] * count["column"], count["lane"], ())
-    return Window("sums", buffer, kind, count["row"], count["column"], ())
+    return Window("sums", buffer, kind, count["lane"] * count["row"], count["column"], ())
 
 
 def _finishing(
-    op: ThreadwiseWindowsOp, sums: Window, count: dict[str, int], reader: Reader
+    op: ThreadwiseWindowsOp, sums: Window, count: dict[str, int], is_along_lanes: bool, reader: Reader
 ) -> Finishing | None:
-    """Places are rows and columns in one where vectors run along lanes."""
+    """Places are rows and columns in one where vectors run along lanes, else lanes and rows."""
     finish = finish_of(op.c)
     if finish is None:
         return None
-    if count["lane"] > 1:
-        place, axes = var("place", sums.rows), ("place", "lane")
+    place = var("place", sums.rows)
+    if is_along_lanes:
+        axes = ("place", "lane")
         within = [place // count["column"], place % count["column"], var("lane", sums.lanes)]
     else:
-        axes = ("row", "column")
-        within = [var("row", sums.rows), var("column", sums.lanes), lin(0)]
+        axes = ("place", "column")
+        within = [place % count["row"], var("column", sums.lanes), place // count["row"]]
     coords = [*reader.index(op.c_index), *within]
     dest = reader.ref(op.c, coords)
     made = finishing(finish, sums, axes, dest, (1.0, 0.0), coords, reader)

@@ -18,6 +18,8 @@ CASES = {
     "groups of 4, channels last": ({"groups": 32, **NHWC}, "window_vectors"),
     "groups of 4, planes": ({"groups": 32, "h": 56, "w": 56}, "window_vectors"),
     "groups of 16, planes": ({"groups": 8}, "v4r4"),
+    "groups of 16, planes, stride 2": ({"groups": 8, "stride": (2, 2)}, "window_vectors"),
+    "groups of 32, small planes": ({"groups": 4, "h": 7, "w": 7}, "v4r4"),
     "groups of 64": ({"groups": 2, **NHWC}, "v4r4"),
     "groups of 8 by one tap, planes": ({"groups": 16, "y": 1, "x": 1, "pad_h": 0, "pad_w": 0}, "v4r4"),
 }

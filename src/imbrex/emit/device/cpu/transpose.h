@@ -19,7 +19,9 @@ template <class T> IMBREX_INLINE vec<T> even_lanes(vec<T> a, vec<T> b) {
 
 // Lanes 1, 3, 5 ... of the 2W lanes a, b.
 template <class T> IMBREX_INLINE vec<T> odd_lanes(vec<T> a, vec<T> b) {
-  if constexpr (width<T> == 8)
+  if constexpr (width<T> == 16)
+    return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  else if constexpr (width<T> == 8)
     return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
   else if constexpr (width<T> == 4)
     return __builtin_shufflevector(a, b, 1, 3, 5, 7);

@@ -4,9 +4,10 @@
 // A lane is a channel that is written, d counts the channels of its group that are read, and `Shared` neighbouring lanes
 // are of one group.  Depthwise, both are 1.
 //
-// Vectors run along lanes, channels that come last, or, of one lane, along columns.  The rows of the window that some
-// rows of sums need stand in a ring, widened to the type of the sums, with zeros for what does not exist; along columns a
-// stride's columns stand apart, those of one remainder together, so that what a tap multiplies are always neighbours:
+// Vectors run along lanes, channels that come last, or along columns, of one lane or of several that read the same: then
+// F of them are summed side by side, by what is loaded once for all.  The rows of the window that some rows of sums need
+// stand in a ring, widened to the type of the sums, with zeros for what does not exist; along columns a stride's columns
+// stand apart, those of one remainder together, so that what a tap multiplies are always neighbours:
 //   along lanes                  ring[row][column][lane], of groups of several channels turned for each d when it is read
 //   or, where nothing turns it   ring[row][column][d][lane], a channel once for each lane that reads it
 //   where all are of one group   ring[row][column][d]
@@ -28,7 +29,7 @@ template <int Out, int Taps, int Stride, int Dilation> struct slide {
 };
 
 template <class T, bool AlongLanes, int Lanes, class H, class X, int Depth = 1, int Shared = 1> struct windows {
-  static_assert(AlongLanes || Lanes == 1, "of several lanes none would be a vector");
+  static_assert(AlongLanes || Shared == Lanes, "lanes of several groups read different columns");
   static_assert(Shared == Lanes || Lanes % Shared == 0, "a group would be cut");
   static constexpr int W = width<T>, registers = vector_bytes == 32 ? 10 : 24;
   static constexpr bool is_one_group = AlongLanes && Shared == Lanes;
@@ -38,13 +39,19 @@ template <class T, bool AlongLanes, int Lanes, class H, class X, int Depth = 1, 
   static constexpr bool is_turned = is_several && is_whole && turns_lanes<T>, is_spread = is_several && !is_turned;
   static constexpr int vectors = (Lanes + W - 1) / W, L = vectors * W;       // of lanes
   static constexpr int along = AlongLanes ? X::out : (X::out + W - 1) / W;   // vectors of a row of sums
-  static constexpr int P = balanced(along, AlongLanes ? registers / 2 + 2 : 4);  // of these at a time
+  static constexpr int F = AlongLanes ? 1 : balanced(Lanes, vector_bytes == 32 ? 4 : 8); // lanes that columns meet at a time
+  static constexpr int blocks = (Lanes + F - 1) / F; // of F lanes
+  static constexpr bool is_side_by_side = !AlongLanes && Lanes > 1;
+  static constexpr int side = is_side_by_side ? F * at_most(W > F ? W / F : 1, blocks) : L; // lanes whose taps lie together
+  static constexpr int P = balanced(along, AlongLanes ? registers / 2 + 2 : at_most(registers / F, 4)); // of these at a time
   static constexpr bool is_written_out = H::taps * X::taps <= 64;
   static constexpr int by_code = 640 / (P * H::taps * X::taps); // rows of which the code stays short
   static constexpr int most_rows = registers / P < by_code ? registers / P : by_code;
-  static constexpr int R = AlongLanes || !is_written_out || most_rows < 2 ? 1 : balanced(H::out, most_rows);
+  static constexpr int rows_at_once = is_side_by_side ? registers / (P * F) : AlongLanes || !is_written_out ? 1 : most_rows;
+  static constexpr int R = rows_at_once < 2 ? 1 : balanced(H::out, rows_at_once);
   static constexpr bool is_shared_along = AlongLanes && is_written_out && P + X::taps < (vector_bytes == 32 ? 15 : 30);
   static constexpr int apart = round_up(along * W + (X::taps - 1) * X::dilation / X::stride, W); // of one remainder
+  static constexpr int fetched = round_up((X::extent + X::stride - 1) / X::stride, W); // of these, that some sum meets
   static constexpr int deep = is_one_group ? 1 : AlongLanes ? L : X::stride * apart;             // from d to the next
   static constexpr int column_size = is_turned ? L : Depth * deep;                               // along lanes
   static constexpr int step = AlongLanes ? X::stride * column_size : W; // from a vector of sums to the next
@@ -53,12 +60,20 @@ template <class T, bool AlongLanes, int Lanes, class H, class X, int Depth = 1, 
 
   alignas(64) T ring[ring_rows * row_size];
   mask_t exist[AlongLanes ? vectors : deep / W];
-  alignas(64) T taps[H::taps * X::taps * Depth * L];
+  mask_t exist_both[AlongLanes ? 1 : fetched / W]; // of two remainders, as they lie
+  // [y][x][d][lane], or, side by side, [lane / side][d][y][x][lane % side]
+  alignas(64) T taps[H::taps * X::taps * Depth * round_up(is_side_by_side ? blocks * F : L, side)];
 
   template <class S, class F, class D, class Act>
   void run(const grid<F> &filter, const grid<S> &window, const grid<D> &c, const Act &act) {
-    hold(filter);
+    if constexpr (is_side_by_side)
+      hold_side_by_side(filter);
+    else
+      hold(filter);
     see(window);
+    if constexpr (!AlongLanes && fetched < apart) // which no sum that is kept meets
+      for (int i = fetched; i < ring_rows * row_size; i += apart)
+        for (int j = 0; j < apart - fetched; j += W) store<T>(ring + i + j, vec<T>{});
     constexpr int panels = (H::out + R - 1) / R, tall = H::out - panels * (R - 1); // of R rows, the others have one less
     int next = 0;
     for (int i = 0, row = 0; i < panels && row < c.end[0]; ++i) {
@@ -116,22 +131,41 @@ private:
         }
   }
 
-  // All taps of a lane are neighbours: W of them are turned at a time.
-  template <class F> void hold_lanes(const grid<F> &filter) {
+  template <class G> void hold_side_by_side(const grid<G> &filter) {
+    if (filter.step[1] == 1 && filter.step[0] == X::taps && filter.step[3] == H::taps * X::taps) return hold_lanes(filter);
+    T *to = taps;
+    for (int first = 0; first < Lanes; first += side)
+      for (int d = 0; d < Depth; ++d)
+        for (int y = 0; y < H::taps; ++y)
+          for (int x = 0; x < X::taps; ++x, to += side) {
+            const G *const p = filter.at(y, x, first) + d * filter.step[3];
+            for (int j = 0; j < side; ++j) to[j] = first + j < Lanes ? T(widen(p[j * filter.step[2]])) : T(0);
+          }
+  }
+
+  // All taps of a lane are neighbours, in the order in which they are held: W of them are turned at a time.
+  template <class G> void hold_lanes(const grid<G> &filter) {
     constexpr int all = H::taps * X::taps * Depth;
-    for (int v = 0; v < vectors; ++v)
-      for (int i = 0; i < all; i += W) {
-        vec<T> rows[W];
+    for (int first = 0; first < Lanes; first += side)
+      for (int more = 0; more < side; more += W)
+        for (int i = 0; i < all; i += W) {
+          vec<T> rows[W];
 #pragma GCC unroll 16
-        for (int j = 0; j < W; ++j) {
-          const int lane = v * W + j;
-          rows[j] = load<T>(filter.at(0, 0, lane) + i, lane < filter.end[2] ? some_lanes<W>(0, all - i) : mask_t(0));
+          for (int j = 0; j < W; ++j) {
+            const int lane = first + more + j;
+            rows[j] = load<T>(filter.at(0, 0, lane) + i, lane < filter.end[2] ? some_lanes<W>(0, all - i) : mask_t(0));
+          }
+          transpose<T>(rows);
+          T *const to = taps + first * all + more;
+#pragma GCC unroll 16
+          for (int j = 0; j < W; ++j)
+            if (i + j < all) {
+              if (side - more >= W)
+                store<T>(to + (i + j) * side, rows[j]);
+              else
+                store<T>(to + (i + j) * side, rows[j], first_lanes(side - more));
+            }
         }
-        transpose<T>(rows);
-#pragma GCC unroll 16
-        for (int j = 0; j < W; ++j)
-          if (i + j < all) store<T>(taps + ((i + j) * vectors + v) * W, rows[j]);
-      }
   }
 
   // Which lanes of each vector of a row, or of each vector of lanes, exist: the same in all rows.
@@ -143,12 +177,14 @@ private:
         exist[v] = some_lanes<W>(0, is_several ? (lanes < W ? lanes : W) / Shared * Depth : lanes);
       }
     } else {
-      for (int rest = 0, v = 0; rest < X::stride; ++rest)
-        for (int i = 0; i < apart; i += W, ++v) {
+      for (int rest = 0; rest < X::stride; ++rest)
+        for (int i = 0; i < fetched; i += W) {
           const int column = i * X::stride + rest; // of lane 0, lane j is j * stride further
           const int first = window.begin[1] - column + X::stride - 1, end = window.end[1] - column + X::stride - 1;
-          exist[v] = some_lanes<W>(first < 0 ? 0 : first / X::stride, end < 0 ? 0 : end / X::stride);
+          exist[(rest * apart + i) / W] = some_lanes<W>(first < 0 ? 0 : first / X::stride, end < 0 ? 0 : end / X::stride);
         }
+      if constexpr (X::stride == 2)
+        for (int v = 0; v < fetched / W; ++v) exist_both[v] = spread(exist[v]) | spread(exist[apart / W + v]) << 1;
     }
   }
 
@@ -176,11 +212,20 @@ private:
       for (int column = begin; column < end; ++column)
         for (int v = 0; v < vectors; ++v, to += W) store<T>(to, load_apart<T>(window.at(row, column, v * W), by, exist[v]));
       for (T *const last = ring_row(row) + row_size; to < last; to += W) store<T>(to, vec<T>{});
+    } else if constexpr (Step == 2) {
+      for (int d = 0; d < Depth; ++d, to += deep)
+        for (int i = 0; i < fetched; i += W) {
+          const S *const p = window.at(row, 2 * i, 0) + d * window.step[3];
+          const mask_t both = exist_both[i / W];
+          const vec<T> low = load<T>(p, both & all_lanes<T>), high = load<T>(p + W, both >> W);
+          store<T>(to + i, even_lanes<T>(low, high));
+          store<T>(to + apart + i, odd_lanes<T>(low, high));
+        }
     } else {
       for (int d = 0; d < Depth; ++d)
-        for (int rest = 0, v = 0; rest < X::stride; ++rest)
-          for (int i = 0; i < apart; i += W, ++v, to += W)
-            store<T>(to, load_apart<T>(window.at(row, i * X::stride + rest, 0) + d * window.step[3], by, exist[v]));
+        for (int rest = 0; rest < X::stride; ++rest, to += apart)
+          for (int i = 0; i < fetched; i += W)
+            store<T>(to + i, load_apart<T>(window.at(row, i * X::stride + rest, 0) + d * window.step[3], by, exist[(rest * apart + i) / W]));
     }
   }
 
@@ -235,10 +280,55 @@ private:
 
   template <int Rows, class D, class Act> void sum_rows(int row, const grid<D> &c, const Act &act) {
     constexpr int whole = along / P * P, rest = along - whole;
-    for (int v = 0; v < vectors; ++v) {
-      for (int p = 0; p < whole; p += P) sum<Rows, P>(row, p, v, c, act);
-      if constexpr (rest > 0) sum<Rows, rest>(row, whole, v, c, act);
+    if constexpr (is_side_by_side) {
+      for (int block = 0; block < blocks; ++block) {
+        for (int p = 0; p < whole; p += P) sum_side_by_side<Rows, P>(row, p, block, c, act);
+        if constexpr (rest > 0) sum_side_by_side<Rows, rest>(row, whole, block, c, act);
+      }
+    } else {
+      for (int v = 0; v < vectors; ++v) {
+        for (int p = 0; p < whole; p += P) sum<Rows, P>(row, p, v, c, act);
+        if constexpr (rest > 0) sum<Rows, rest>(row, whole, v, c, act);
+      }
     }
+  }
+
+  // F lanes of some rows and vectors of columns: a vector of the window is loaded once for all lanes, a tap once for all
+  // vectors.
+  template <int Rows, int Count, class D, class Act>
+  __attribute__((always_inline)) void sum_side_by_side(int row, int first, int block, const grid<D> &c, const Act &act) {
+    vec<T> sums[Rows][Count][F] = {};
+    const T *at[(Rows - 1) * H::stride + (H::taps - 1) * H::dilation + 1];
+    for (int i = 0; i < int(sizeof(at) / sizeof(*at)); ++i) at[i] = ring_row(row * H::stride + i) + first * step;
+    const T *factor = taps + block * F / side * side * (Depth * H::taps * X::taps) + block * F % side;
+    for (int d = 0; d < Depth; ++d)
+      for (int y = 0; y < H::taps; ++y, factor += X::taps * side)
+#pragma GCC unroll 64
+        for (int x = 0; x < X::taps; ++x) {
+          vec<T> met[Rows][Count];
+#pragma GCC unroll 32
+          for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 32
+            for (int p = 0; p < Count; ++p) met[r][p] = load<T>(at[r * H::stride + y * H::dilation] + d * deep + tap(x) + p * step);
+#pragma GCC unroll 8
+          for (int f = 0; f < F; ++f) {
+            const vec<T> factor_f = splat(factor[x * side + f]);
+#pragma GCC unroll 32
+            for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 32
+              for (int p = 0; p < Count; ++p) {
+                sums[r][p][f] = met[r][p] * factor_f + sums[r][p][f];
+                IMBREX_PIN(sums[r][p][f]);
+              }
+          }
+        }
+#pragma GCC unroll 32
+    for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 32
+      for (int p = 0; p < Count; ++p)
+#pragma GCC unroll 8
+        for (int f = 0; f < F; ++f)
+          if (block * F + f < Lanes) put(row + r, first + p, block * F + f, sums[r][p][f], c, act);
   }
 
   template <int Rows, int Count, class D, class Act>
@@ -320,7 +410,8 @@ private:
       const mask_t lanes = some_lanes<W>(0, c.end[2] - v * W);
       stored(c.at(row, p, v * W), c.step[2], x, v, row * X::out + p, lanes, act);
     } else if (row < c.end[0]) {
-      stored(c.at(row, p * W, 0), c.step[1], x, p, row, some_lanes<W>(0, c.end[1] - p * W), act);
+      const int lane = is_side_by_side ? v : 0;
+      stored(c.at(row, p * W, lane), c.step[1], x, p, lane * H::out + row, some_lanes<W>(0, c.end[1] - p * W), act);
     }
   }
 
