@@ -40,6 +40,8 @@ def sets(chip: str) -> Iterator[Problem]:
         for a, b in ((False, True), (False, False), (True, False), (True, True)):
             yield Gemm(4096, 4096, 4096, transpose_a=a, transpose_b=b, dtype=dtype)
     for dtype in ("bf16", "f16"):
+        for a, b in ((False, True), (False, False), (True, False), (True, True)):
+            yield Gemm(8192, 8192, 8192, transpose_a=a, transpose_b=b, dtype=dtype)
         yield Gemm(8192, 28672, 4096, transpose_b=True, dtype=dtype)
         yield Gemm(4095, 4093, 4096, dtype=dtype)
         yield Gemm(4096, 4096, 4095, dtype=dtype)
