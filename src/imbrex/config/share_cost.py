@@ -34,7 +34,7 @@ from imbrex.config.kinds import Family
 from imbrex.config.legal import check
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule, resident
 from imbrex.config.tuning import Tuning
-from imbrex.config.xdlops.cost import filled, tile_cost, wave_cycles
+from imbrex.config.xdlops.cost import BEHIND, filled, least_tile_cost, tile_cost, wave_cycles
 from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
 from imbrex.config.xdlops.reduce import Reduced, reduced, reductions
 from imbrex.config.xdlops.residency import resident_groups, spills_where_shared
@@ -106,11 +106,11 @@ def offers(
         tunings = (given,) if given is not None else _considered(context, machine, family)
         for mode in MODES[1:]:
             tried = [
-                _offer(TileSchedule(mode, count), tuning, context, machine)
+                (TileSchedule(mode, count), tuning)
                 for tuning in tunings
                 for count in _counts(tuning, context, machine)
             ]
-            found += [min(tried, key=lambda offer: offer.cost)] if tried else []
+            found += [_cheapest(tried, context, machine)] if tried else []
         found += _reductions(context, machine, family, given)[:1]
     return [first, *sorted(found, key=lambda offer: offer.cost)]
 
@@ -189,7 +189,7 @@ def tuning_for(schedule: TileSchedule, context: GemmContext, machine: Machine, f
     tunings = _considered(context, machine, family)
     if not tunings:
         return choose(context, machine, family)
-    return min(tunings, key=lambda t: _offer(schedule.on(machine), t, context, machine).cost)
+    return _cheapest([(schedule.on(machine), tuning) for tuning in tunings], context, machine).tuning
 
 
 def shared_cycles(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine: Machine) -> float:
@@ -211,15 +211,29 @@ def _may_share(tuning: Tuning, context: GemmContext, machine: Machine) -> bool:
     return wave is None or wave.wave_tiles is None or not spills_where_shared(wave)
 
 
-def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine: Machine) -> Offer:
+def _cheapest(tried: Sequence[tuple[TileSchedule, Tuning]], context: GemmContext, machine: Machine) -> Offer:
+    """The first one of the fewest cycles; what its bound puts BEHIND another one is not simulated."""
+    bounds = [_offer(*one, context, machine, is_least=True).cost for one in tried]
+    found, best = dict[int, Offer](), inf
+    for position in sorted(range(len(tried)), key=lambda position: bounds[position]):
+        if bounds[position] > BEHIND * best:
+            break
+        found[position] = _offer(*tried[position], context, machine)
+        best = min(best, found[position].cost)
+    return found[min(sorted(found), key=lambda position: found[position].cost)]
+
+
+def _offer(
+    schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine: Machine, *, is_least: bool = False
+) -> Offer:
+    """is_least: its cost is no more than the model's, and nothing is simulated."""
     at_a_time = resident(machine)
     if not schedule.is_shared:
-        steps = _steps(tuning, context, machine, 1)
+        wave = _wave_plan(tuning, context, machine)
+        steps = _steps(tuning, context, machine, 1, wave is not None)
         rounds = -(-steps.tiles.outputs // at_a_time)
         start = 0.0 if isinstance(machine, CpuMachine) else steps.start  # C itself holds the sums
-        cost = rounds * (steps.tiles.k * steps.step + start)
-        if (wave := _wave_plan(tuning, context, machine)) is not None:
-            cost = wave_cycles(wave)
+        cost = rounds * (steps.tiles.k * steps.step + start) if wave is None else wave_cycles(wave)
         return Offer(schedule, tuning, steps.tiles, at_a_time, rounds * steps.tiles.k, 0, 0.0, cost)
     assert schedule.workgroups is not None
     if schedule.mode == "reduce_k":
@@ -228,7 +242,7 @@ def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine
         one = reduced(wave, schedule.workgroups)
         return _reduced(one, one.clocks)
     groups = _groups(schedule.workgroups, tuning, context, machine)
-    steps, at_a_time = _steps(tuning, context, machine, groups), groups * at_a_time
+    steps, at_a_time = _steps(tuning, context, machine, groups, is_least), groups * at_a_time
     tiles = steps.tiles
     plan = Plan(tiles, schedule.workgroups, schedule.mode)
     longest = sum(section.share for section in plan.sections)
@@ -272,8 +286,10 @@ def _wave_plan(tuning: Tuning, context: GemmContext, machine: Machine) -> Xdlops
 
 
 @lru_cache(maxsize=1024)
-def _steps(tuning: Tuning, context: GemmContext, machine: Machine, groups: int) -> Steps:
-    """groups: that a compute unit holds, where its model asks."""
+def _steps(tuning: Tuning, context: GemmContext, machine: Machine, groups: int, is_least: bool) -> Steps:
+    """groups: that a compute unit holds, where its model asks.  is_least: by what one that simulates has as
+    a bound.
+    """
     size = context.dtype.accumulator.bytes
     match tuning, machine:
         case CpuTuning(), CpuMachine():
@@ -286,7 +302,7 @@ def _steps(tuning: Tuning, context: GemmContext, machine: Machine, groups: int) 
             wave = tuning.plan(context, machine)
             tiles = Tiles(wave.grid_size, 1, wave.k_iterations)
             m, n, _ = tuning.tile
-            cost = tile_cost(wave, groups)
+            cost = least_tile_cost(wave, groups) if is_least else tile_cost(wave, groups)
             return Steps(tiles, cost.step, cost.start, m * n * size)
         case GeneralTuning(), GpuMachine():
             m, n, k = tuning.tile

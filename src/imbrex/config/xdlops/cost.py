@@ -2,12 +2,12 @@
 
 A step of K is what `imbrex.timing` says of the plan's loop where a compute unit holds so many workgroups; a
 round has a prologue and stores its tile of C.  In the last round a compute unit may hold fewer.  A simulation
-takes about a millisecond: `ranked` leaves it to tunings that their bound does not put far behind.
+takes milliseconds: `ranked` leaves it to tunings that their bound does not put far behind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
@@ -20,6 +20,7 @@ from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.config.xdlops.residency import resident_groups
 from imbrex.timing.compute_unit import Trip
 from imbrex.timing.kernel import Prediction, Product, device_of, predicted, step_of
+from imbrex.timing.least import least_clocks
 from imbrex.timing.operation import Operation, matrix_clocks_of
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "bound_cycles",
     "bounds_of",
     "filled",
+    "least_tile_cost",
     "prediction_of",
     "ranked",
     "rounds_of",
@@ -82,8 +84,28 @@ def tile_cost(plan: XdlopsPlan, groups: int) -> TileCost:
     """Infinite where no instruction fits."""
     if plan.wave_tiles is None:
         return TileCost(inf, inf)
+    return _tile_cost(plan, groups, step_of(product_of(plan), groups, modelled(plan.machine)).clocks)
+
+
+def least_tile_cost(plan: XdlopsPlan, groups: int) -> TileCost:
+    """No more than `tile_cost`: a step takes what the busiest pipe takes, or what a wave waits for."""
+    if plan.wave_tiles is None:
+        return TileCost(inf, inf)
+    busy, waits = _least(plan)
+    return _tile_cost(plan, groups, max(groups * busy, waits))
+
+
+@lru_cache(maxsize=1024)
+def _least(plan: XdlopsPlan) -> tuple[float, float]:
+    """Clocks that a step of a workgroup keeps a part of a compute unit busy, and that a wave takes for it."""
+    rates = modelled(plan.machine).rates
+    assert rates is not None, plan.machine.name
+    return max(bounds_of(plan, 1).values()), least_clocks(product_of(plan).loop, rates)
+
+
+def _tile_cost(plan: XdlopsPlan, groups: int, step: float) -> TileCost:
+    """step: clocks of the loop alone."""
     device, product = _device(plan), product_of(plan)
-    step = step_of(product, groups, modelled(plan.machine)).clocks
     step += TRAFFIC * groups * _loaded_bytes(product, plan) / device.l2_bytes
     if _crosses(plan):
         step *= 1 + ODD_STEP
@@ -92,10 +114,19 @@ def tile_cost(plan: XdlopsPlan, groups: int) -> TileCost:
 
 def wave_cycles(plan: XdlopsPlan) -> float:
     """Clocks of the whole product, one workgroup a tile; infinite where no instruction fits."""
+    return _in_rounds(plan, tile_cost)
+
+
+def bound_cycles(plan: XdlopsPlan) -> float:
+    """No more than `wave_cycles`, without a simulation."""
+    return _in_rounds(plan, least_tile_cost)
+
+
+def _in_rounds(plan: XdlopsPlan, cost: Callable[[XdlopsPlan, int], TileCost]) -> float:
     if plan.wave_tiles is None:
         return inf
-    costs = ((count, tile_cost(plan, groups)) for count, groups in _rounds(plan))
-    return sum(count * (plan.k_iterations * cost.step + cost.start) for count, cost in costs)
+    costs = ((count, cost(plan, groups)) for count, groups in _rounds(plan))
+    return sum(count * (plan.k_iterations * of.step + of.start) for count, of in costs)
 
 
 def filled(plan: XdlopsPlan) -> float:
@@ -105,14 +136,6 @@ def filled(plan: XdlopsPlan) -> float:
     most = resident_groups(plan)
     full, rounds = tile_cost(plan, most), plan.grid_size / (plan.machine.compute_units * most)
     return min(1.0, rounds * (plan.k_iterations * full.step + full.start) / wave_cycles(plan))
-
-
-def bound_cycles(plan: XdlopsPlan) -> float:
-    """No more than `wave_cycles`: a step takes what the matrix pipes, LDS or loads take that is most."""
-    if plan.wave_tiles is None:
-        return inf
-    least, prologue = max(bounds_of(plan, 1).values()), _device(plan).prologue
-    return sum(count * (plan.k_iterations * groups * least + prologue) for count, groups in _rounds(plan))
 
 
 def bounds_of(plan: XdlopsPlan, groups: int) -> dict[str, float]:

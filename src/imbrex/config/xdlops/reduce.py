@@ -8,7 +8,7 @@ The rate is that of memory, or of the compute units that have something to add.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Final
@@ -16,7 +16,7 @@ from typing import Final
 from imbrex.chip import GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.config.tiles import TileSchedule
-from imbrex.config.xdlops.cost import BEHIND, bounds_of, rounds_of, tile_cost
+from imbrex.config.xdlops.cost import BEHIND, TileCost, least_tile_cost, rounds_of, tile_cost
 from imbrex.config.xdlops.loop import modelled
 from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
 from imbrex.config.xdlops.residency import resident_groups
@@ -49,18 +49,19 @@ class Reduced:
 
     @property
     def bound(self) -> float:
-        """Least clocks of both launches: a step takes what the busiest pipe of a compute unit takes."""
-        least = max(bounds_of(self.plan, 1).values())
-        return sum(count * groups * self.steps * least for count, groups in self._rounds) + self.sums
+        """No more than `clocks`, without a simulation."""
+        return self._clocks(least_tile_cost)
 
     @property
     def clocks(self) -> float:
         """Clocks of both launches."""
+        return self._clocks(tile_cost)
+
+    def _clocks(self, cost: Callable[[XdlopsPlan, int], TileCost]) -> float:
         device, found = device_of(modelled(self.plan.machine)), self.sums
         for count, groups in self._rounds:
-            step = tile_cost(self.plan, groups).step
             stored = groups * self._tile_bytes / device.stored_bytes
-            found += count * (self.steps * step + device.prologue + stored)
+            found += count * (self.steps * cost(self.plan, groups).step + device.prologue + stored)
         return found
 
     @property
