@@ -7,10 +7,17 @@ from dataclasses import replace
 import pytest
 
 from imbrex import compile
+from imbrex.build.isa import host_isa
+from imbrex.chip import CPU_ISAS
+from imbrex.config.algorithm.depthwise import strips_shape
+from imbrex.config.algorithm.task import task_of
+from imbrex.config.window_strips import served_boxes
 from imbrex.diagnostic import Diagnostic
-from imbrex.problem import parse_problem
+from imbrex.problem import Problem, parse_problem
 
 LAST = " -f NHWC -I NHWC -O NHWC"
+LIE = {"pixels": "", "turned": "", "channels": LAST}
+"""How arrays lie, and of which vectors are: those of channels are turned where pixels are neighbours."""
 EDGES = (
     "-c 19 -H 13 -W 35 -k 19 -g 19 -y 3 -x 5 -p 0 -q 2 -u 2 -v 1",
     "-c 33 -H 17 -W 17 -k 33 -g 33 -y 5 -x 3 -p 2 -q 1 -u 3 -v 3",
@@ -41,49 +48,61 @@ def line(edge: str, direction: int = 1, more: str = "", verb: str = "conv") -> s
     return f"{verb} -n 2 {edge} -F {direction}{more}"
 
 
-def right(text: str, **given: object) -> None:
+def right(text: str, lie: str, **given: str) -> None:
     (problem,) = parse_problem(text)
-    kernel = compile(problem, threads=2, algorithm="window_vectors", **given)  # type: ignore[arg-type]
+    kernel = compile(problem, threads=2, config=config(problem, lie, **given), **given)
     assert str(kernel.check()).startswith("right")
 
 
-@pytest.mark.parametrize("more", ["", LAST], ids=["pixels", "channels"])
+def config(problem: Problem, lie: str, target: str | None = None) -> str:
+    """Vectors of channels or of pixels: planes have both, fewest and most channels of a workgroup."""
+    boxes = served_boxes(strips_shape(task_of(problem)), CPU_ISAS[target or host_isa().level])
+    box = (max if lie == "turned" else min)(boxes, key=lambda box: box.slots)
+    return f"v2:window_vectors+strips={','.join(map(str, box))}"
+
+
+@pytest.mark.parametrize("lie", LIE)
 @pytest.mark.parametrize("edge", EDGES)
-def test_edges_strides_and_dilations(edge: str, more: str) -> None:
-    right(line(edge, more=more))
+def test_edges_strides_and_dilations(edge: str, lie: str) -> None:
+    right(line(edge, more=LIE[lie]), lie)
 
 
-@pytest.mark.parametrize("more", ["", LAST], ids=["pixels", "channels"])
+@pytest.mark.parametrize("lie", LIE)
 @pytest.mark.parametrize(("edge", "direction", "verb"), GROUPS)
-def test_several_channels_a_group(edge: str, direction: int, verb: str, more: str) -> None:
-    right(line(edge, direction, more, verb))
+def test_several_channels_a_group(edge: str, direction: int, verb: str, lie: str) -> None:
+    right(line(edge, direction, LIE[lie], verb), lie)
 
 
-@pytest.mark.parametrize("more", ["", LAST], ids=["pixels", "channels"])
-def test_gradients_without_strides(more: str) -> None:
-    right(line("-c 19 -H 9 -W 21 -k 19 -g 19 -y 3 -x 5 -p 1 -q 3 -l 2 -j 1", 2, more))
+@pytest.mark.parametrize("lie", LIE)
+def test_gradients_without_strides(lie: str) -> None:
+    right(line("-c 19 -H 9 -W 21 -k 19 -g 19 -y 3 -x 5 -p 1 -q 3 -l 2 -j 1", 2, LIE[lie]), lie)
 
 
+@pytest.mark.parametrize("lie", LIE)
 @pytest.mark.parametrize("verb", ["convfp16", "convbfp16", "convint8"])
-def test_narrow_types_are_widened(verb: str) -> None:
-    right(line(EDGES[0], more=LAST, verb=verb))
-    right(line(EDGES[2], verb=verb))
+def test_narrow_types_are_widened(verb: str, lie: str) -> None:
+    right(line(EDGES[2], more=LIE[lie], verb=verb), lie)
 
 
+@pytest.mark.parametrize("lie", LIE)
 @pytest.mark.parametrize("target", ["avx2", "generic"])
-def test_narrower_registers(target: str) -> None:
-    right(line(EDGES[0]), target=target)
-    right(line(GROUPS[0][0], more=LAST), target=target)
-    right(line(GROUPS[4][0]), target=target)
-    right(line(EDGES[2]), target=target)
+def test_narrower_registers(target: str, lie: str) -> None:
+    for edge in (EDGES[2], GROUPS[0][0], GROUPS[4][0]):
+        right(line(edge, more=LIE[lie]), lie, target=target)
 
 
-@pytest.mark.parametrize("more", ["", LAST], ids=["pixels", "channels"])
+@pytest.mark.parametrize("lie", LIE)
 @pytest.mark.parametrize("edge", [EDGES[0], GROUPS[0][0], GROUPS[4][0]], ids=["depthwise", "fours", "nines"])
-def test_epilogues(edge: str, more: str) -> None:
-    (problem,) = parse_problem(line(edge, more=more))
-    kernel = compile(replace(problem, epilogue="relu(x + bias + residual)"), algorithm="window_vectors")
-    assert str(kernel.check()).startswith("right")
+def test_epilogues(edge: str, lie: str) -> None:
+    (problem,) = parse_problem(line(edge, more=LIE[lie]))
+    finished = replace(problem, epilogue="relu(x + bias + residual)")
+    assert str(compile(finished, config=config(problem, lie)).check()).startswith("right")
+
+
+def test_epilogues_of_whole_numbers_that_are_turned() -> None:
+    (problem,) = parse_problem(line(EDGES[0], verb="convint8"))
+    finished = replace(problem, epilogue="i8(relu(0.01 * x + bias))")
+    assert str(compile(finished, config=config(problem, "turned")).check()).startswith("right")
 
 
 def test_strided_gradients_and_filters_stay_products() -> None:

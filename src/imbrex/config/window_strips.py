@@ -32,6 +32,8 @@ gathered.
 """
 PLANE_STORED = 2.0
 """And a vector of their sums, of `store_in_place`: rows of an image end in the midst of it."""
+TURN = 6.0
+"""What a vector of one to be turned costs on its way from planes to lanes, or back."""
 HELD = 8.0
 """Cycles of a vector of taps, of lanes whose taps lie in order; of others they are gathered."""
 
@@ -54,7 +56,7 @@ def served_boxes(shape: Shape, machine: Machine) -> tuple[Box, ...]:
     if not isinstance(machine, CpuMachine):
         return strips_that_serve(shape)
     rows, columns = shape.written_size
-    slots = _slots(shape, machine.lanes(4)) if shape.is_channels_last else {shape.filters}
+    slots = _slots(shape, machine.lanes(4))
     heights = sorted({-(-rows // part) for part in PARTS}, reverse=True)
     widths = sorted({-(-columns // part) for part in PARTS}, reverse=True) if _is_deep(shape) else [columns]
     boxes = [Box(s, w, r) for w in widths for s in sorted(slots) for r in heights]
@@ -64,13 +66,21 @@ def served_boxes(shape: Shape, machine: Machine) -> tuple[Box, ...]:
 
 
 def _slots(shape: Shape, lanes: int) -> set[int]:
-    """Channels of a workgroup: whole vectors of whole groups, or of wide ones parts of one or all of it."""
+    """Channels of a workgroup: whole vectors of whole groups, or of wide ones parts of one or all of it; of
+    planes those of a group, too, whose vectors are of pixels.
+    """
     filters, channels = shape.filters, shape.channels
-    if filters == 1:
-        return {min(lanes * v, channels) for v in VECTORS}
+    of_group: set[int] = set() if shape.is_channels_last else {filters}
     if filters < lanes:
-        return {min(lanes // filters * filters * v, channels) for v in VECTORS}
+        return of_group | {min(lanes // filters * filters * v, channels) for v in VECTORS}
+    if of_group:
+        return of_group
     return {filters} | {lanes * v for v in VECTORS if filters % (lanes * v) == 0}
+
+
+def _is_by_lanes(shape: Shape, box: Box) -> bool:
+    """Do vectors run along channels: where these come last, or several groups have too few pixels a row?"""
+    return shape.is_channels_last or box.slots > shape.filters
 
 
 def _is_deep(shape: Shape) -> bool:
@@ -86,16 +96,19 @@ def window_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
     across = (columns - 1) * by_column + (conv.width.window - 1) * conv.width.dilation + 1
     vectors, depth = float(-(-box.slots // lanes)), shape.depth
     taps = conv.height.window * conv.width.window * depth
-    if shape.is_channels_last:
+    if _is_by_lanes(shape, box):
         fetch = read * across * _fetched(shape, box, vectors, lanes) * prices.copy
         sums, store = rows * columns * vectors, prices.store_in_place
+        if not shape.is_channels_last:
+            fetch += read * vectors * -(-across // lanes) * lanes * TURN
+            store += -(-columns // lanes) * lanes / columns * TURN
     else:
         pixels = by_column * -(-across // (by_column * lanes)) * depth
         fetch = read * pixels * (PLANE * prices.copy if by_column <= 2 else prices.gather)
         sums, store = rows * -(-columns // lanes) * box.slots, PLANE_STORED * prices.store_in_place
         vectors = box.slots / lanes
     each = 1 / machine.fma_per_cycle
-    if box.slots > 1 and not shape.is_channels_last:
+    if box.slots > 1 and not _is_by_lanes(shape, box):
         each += prices.broadcast  # taps, and vectors that straddle lines
     hold = taps * prices.coordinate
     if _is_deep(shape):

@@ -11,7 +11,8 @@ def scratch_member(stmt: Windows) -> str:
     """The ring of rows, and the taps."""
     axes = ", ".join(_axis(axis) for axis in (stmt.height, stmt.width))
     along = "true" if stmt.is_along_lanes else "false"
-    groups = f", {stmt.depth}, {stmt.shared}" if stmt.depth * stmt.shared > 1 else ""
+    groups = f", {stmt.depth}, {stmt.shared}" if stmt.depth * stmt.shared > 1 or stmt.is_turned else ""
+    groups += ", true" if stmt.is_turned else ""
     return f"imbrex::windows<{stmt.sums.computed.c_name}, {along}, {stmt.lanes}, {axes}{groups}> windows;"
 
 

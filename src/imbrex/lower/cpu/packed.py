@@ -290,8 +290,9 @@ class Windows:
     c[row][column][lane] = sum over y, x, d of filter[y][x][d][lane] * window[row of y][column of x][d][group]
     where the row of y is row * stride + y * dilation, and the group of a lane is lane // shared.
 
-    lanes: channels that are written.  is_along_lanes: vectors run along them, else along columns.  depth:
-    channels of a group that are read.  sums: rows and lanes as `finish` knows them.
+    lanes: channels that are written.  is_along_lanes: vectors run along them, else along columns.  is_turned:
+    along lanes, and neighbours in memory are columns.  depth: channels of a group that are read.  sums: rows
+    and lanes as `finish` knows them.
     """
 
     filter: Grid
@@ -303,6 +304,7 @@ class Windows:
     depth: int
     shared: int
     is_along_lanes: bool
+    is_turned: bool
     sums: Window
     finish: Finishing | None = None
 

@@ -51,16 +51,18 @@ def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
     sums = _sums(op, count, is_along_lanes, reader)
     member, *more = _members(taps.offset, lanes, shared)
     of_taps = (_coefficient(taps.offset, "y"), _coefficient(taps.offset, "x"), member, deep[0], *more)
+    written = _grid(c, ("row", "column", "lane"), count, [rows, columns, lanes])
     return Windows(
         _grid(taps, ("y", "x", "lane"), count, [y, x, lanes], of_taps),
         _grid(window, ("row y", "column x", "lane"), count, [*extents, lanes], (*steps, group, deep[1])),
-        _grid(c, ("row", "column", "lane"), count, [rows, columns, lanes]),
+        written,
         height,
         width,
         lanes,
         depth,
         shared,
         is_along_lanes,
+        is_along_lanes and shared < lanes and steps[1] == written.steps[1] == 1 != group,
         sums,
         _finishing(op, sums, count, is_along_lanes, reader),
     )

@@ -9,7 +9,10 @@ import pytest
 
 from imbrex.chip import CPU_ISAS
 from imbrex.config.algorithm.choice import algorithm_of
+from imbrex.config.algorithm.depthwise import strips_shape
+from imbrex.config.algorithm.task import task_of
 from imbrex.config.request import Request
+from imbrex.config.window_strips import chosen_box
 from imbrex.problem import Conv2d
 
 NHWC: dict[str, Any] = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
@@ -32,3 +35,10 @@ def test_groups_take_what_costs_least(name: str) -> None:
     problem = Conv2d("forward", **(sizes | {"pad_h": 1, "pad_w": 1} | given))
     machine = replace(CPU_ISAS["avx512"], threads=1)
     assert algorithm_of(Request(problem, machine)) == expected
+
+
+@pytest.mark.parametrize(("size", "slots"), [(7, 16), (112, 1)], ids=["small", "large"])
+def test_small_planes_are_turned(size: int, slots: int) -> None:
+    conv = Conv2d("forward", n=1, c=64, h=size, w=size, k=64, y=5, x=5, pad_h=2, pad_w=2, groups=64)
+    box = chosen_box(strips_shape(task_of(conv)), replace(CPU_ISAS["avx512"], threads=1))
+    assert box.slots % slots == 0 and (box.slots == 1) == (slots == 1)
