@@ -5,8 +5,10 @@ activation  activations that are fused
 lying       shapes of results, and how they lie
 plain       the same results by torch's own ops
 fallback    kernels that are compiled while those answer
+forward_mode  tangents, which ops do not have
 ops         what the dispatcher knows
 direct      past it
+transform   ops under torch.func and in forward mode
 gradient    derivatives of ops, made of ops
 rules       autocast and vmap
 call        functions of tensors

@@ -30,15 +30,16 @@ from imbrex.torch.arguments import (
 )
 from imbrex.torch.direct import direct
 from imbrex.torch.lying import spans
-from imbrex.torch.ops import KERNELS, OPS
+from imbrex.torch.ops import KERNELS
+from imbrex.torch.transform import transformed
 
 __all__ = ["addmm", "bmm", "conv2d", "conv2d_shape", "conv_transpose2d", "linear", "mm"]
 
 torch: Any = import_module("torch")
-_conv2d = direct(OPS["conv2d"], KERNELS["conv2d"], tensors=5)
-_product = direct(OPS["product"], KERNELS["product"], tensors=4)
-_data = OPS["conv2d_backward_data"]
-_conv2d_with_sums, _product_with_sums = OPS["conv2d_with_sums"], OPS["product_with_sums"]
+_conv2d = direct(transformed("conv2d"), KERNELS["conv2d"], tensors=5)
+_product = direct(transformed("product"), KERNELS["product"], tensors=4)
+_data = transformed("conv2d_backward_data")
+_conv2d_with_sums, _product_with_sums = transformed("conv2d_with_sums"), transformed("product_with_sums")
 
 
 def conv2d(

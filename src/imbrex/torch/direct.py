@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from imbrex.torch.again import Again
+from imbrex.torch.forward_mode import is_forward
 
 __all__ = ["EXACT", "direct"]
 
@@ -40,7 +41,7 @@ def direct(op: Callable[..., Any], kernel: Callable[..., Any], tensors: int) -> 
 
 
 def _is_alone(tensors: tuple[Any, ...]) -> bool:
-    if torch.compiler.is_compiling() or torch.is_grad_enabled():
+    if torch.compiler.is_compiling() or torch.is_grad_enabled() or is_forward():
         return False
     if _included().raw_repr() & ~_USUAL or not all(type(tensor) in _NOTHING for tensor in tensors):
         return False

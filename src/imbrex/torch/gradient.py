@@ -7,7 +7,7 @@ derivative of one of them is another one, and so are derivatives of derivatives.
     product(a, b)              of g:    by a: product(g, b^T)         by b: product(a^T, g)
 
 An activation is differentiated by torch's own ops; where these need the sums, those are taken that an op
-`.._with_sums` stored, and those of the others are computed again.
+`.._with_sums` stored, and those of the others are computed again.  Tangents, of forward mode, are made alike.
 """
 
 from __future__ import annotations
@@ -17,33 +17,44 @@ from importlib import import_module
 from typing import Any
 
 from imbrex.torch.activation import ACTIVATIONS
-from imbrex.torch.ops import LIBRARY, OPS
+from imbrex.torch.ops import LIBRARY
+from imbrex.torch.transform import declare, transformed
 
 __all__ = ["register"]
 
 torch: Any = import_module("torch")
-_conv2d, _product = OPS["conv2d"], OPS["product"]
-_data, _weight = OPS["conv2d_backward_data"], OPS["conv2d_backward_weight"]
+_conv2d, _product = transformed("conv2d"), transformed("product")
+_data, _weight = transformed("conv2d_backward_data"), transformed("conv2d_backward_weight")
 
 
 def register() -> None:
     """Tells torch how each op is differentiated."""
-    _with("conv2d", _conv2d_backward, _keep_conv2d)
-    _with("conv2d_with_sums", _conv2d_with_sums_backward, _keep_conv2d_with_sums)
-    _with("product_with_sums", _product_with_sums_backward, _keep_product_with_sums)
-    _with("conv2d_backward_data", _data_backward, _keep_factors)
-    _with("conv2d_backward_weight", _weight_backward, _keep_factors)
-    _with("product", _product_backward, _keep_product)
+    _with("conv2d", _conv2d_backward, _keep_conv2d, _conv2d_tangent)
+    _with("conv2d_with_sums", _conv2d_with_sums_backward, _keep_conv2d_with_sums, _conv2d_with_sums_tangent)
+    _with(
+        "product_with_sums", _product_with_sums_backward, _keep_product_with_sums, _product_with_sums_tangent
+    )
+    _with("conv2d_backward_data", _data_backward, _keep_factors, _factors_tangent(_data))
+    _with("conv2d_backward_weight", _weight_backward, _keep_factors, _factors_tangent(_weight))
+    _with("product", _product_backward, _keep_product, _product_tangent)
 
 
-def _with(name: str, backward: Callable[..., Any], keep: Callable[..., None]) -> None:
+def _with(
+    name: str, backward: Callable[..., Any], keep: Callable[..., None], tangent: Callable[..., Any]
+) -> None:
     torch.library.register_autograd(f"imbrex::{name}", backward, setup_context=keep, lib=LIBRARY)
+    declare(name, keep, backward, tangent)
+
+
+def _save(ctx: Any, *tensors: Any) -> None:
+    ctx.save_for_backward(*tensors)
+    ctx.save_for_forward(*tensors)
 
 
 def _keep_conv2d(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     x, w, scale, bias, residual, *moves, activation, fallback, batches = inputs
     ctx.moves, ctx.activation, ctx.kernels = tuple(moves), activation, (fallback, batches)
-    ctx.save_for_backward(x, w, scale, *_of_activation(bias, residual, activation, output))
+    _save(ctx, x, w, scale, *_of_activation(bias, residual, activation, output))
 
 
 def _conv2d_backward(ctx: Any, dy: Any) -> Any:
@@ -59,7 +70,7 @@ def _keep_conv2d_with_sums(ctx: Any, inputs: tuple[Any, ...], output: Any) -> No
     x, w, scale, _, _, *moves, activation, fallback, batches = inputs
     ctx.moves, ctx.activation, ctx.kernels = tuple(moves), activation, (fallback, batches)
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(x, w, scale, output[1])
+    _save(ctx, x, w, scale, output[1])
 
 
 def _conv2d_with_sums_backward(ctx: Any, dy: Any, dsums: Any) -> Any:
@@ -82,15 +93,61 @@ def _by_factors(ctx: Any, dz: Any, x: Any, w: Any, scale: Any) -> Any:
     return dx, dw, dscale, dbias, dz if by_residual else None, *(None,) * 7
 
 
+def _conv2d_tangent(ctx: Any, *given: Any) -> Any:
+    x, w, scale, *kept = ctx.saved_tensors
+
+    def sums(bias: Any, residual: Any) -> Any:
+        return _conv2d(x, w, scale, bias, residual, *ctx.moves, "", *ctx.kernels)
+
+    return _at_sums(_conv2d_sums_tangent(ctx, x, w, scale, given), ctx.activation, kept, sums)
+
+
+def _conv2d_with_sums_tangent(ctx: Any, *given: Any) -> Any:
+    x, w, scale, kept = ctx.saved_tensors
+    dz = _conv2d_sums_tangent(ctx, x, w, scale, given)
+    return _with_kept(dz, None, ctx.activation, kept), dz
+
+
+def _conv2d_sums_tangent(ctx: Any, x: Any, w: Any, scale: Any, given: tuple[Any, ...]) -> Any:
+    """The tangent of what the activation is applied to.  given: those of the op's arguments."""
+    dx, dw, dscale, dbias, dresidual = given[:5]
+    words = (None, None, *ctx.moves, "", *ctx.kernels)
+    parts = [dresidual] if dresidual is not None else []
+    parts += [_conv2d(dx, w, scale, *words)] if dx is not None else []
+    parts += [_conv2d(x, dw, scale, *words)] if dw is not None else []
+    if dscale is not None:
+        parts.append(_times(_conv2d(x, w, None, *words), dscale))
+    total = _sum(parts)
+    if dbias is None:
+        return total
+    rows = dbias.reshape(-1, 1, 1)
+    return total + rows if total is not None else rows + x.new_zeros(_conv2d(x, w, None, *words).shape)
+
+
+def _sum(parts: Sequence[Any]) -> Any:
+    """None of none."""
+    return sum(parts[1:], start=parts[0]) if parts else None
+
+
 def _times(dz: Any, scale: Any) -> Any:
     return dz if scale is None else (dz * scale.reshape(-1, 1, 1)).to(dz.dtype)
 
 
 def _keep_factors(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     del output
-    one, other, _, *words = inputs
-    ctx.words = tuple(words)
-    ctx.save_for_backward(one, other)
+    one, other, shape, *words = inputs
+    ctx.shape, ctx.words = tuple(shape), tuple(words)
+    _save(ctx, one, other)
+
+
+def _factors_tangent(op: Callable[..., Any]) -> Callable[..., Any]:
+    def tangent(ctx: Any, dleft: Any, dright: Any, *_: Any) -> Any:
+        left, right = ctx.saved_tensors
+        words = (ctx.shape, *ctx.words)
+        parts = [op(dleft, right, *words)] if dleft is not None else []
+        return _sum(parts + ([op(left, dright, *words)] if dright is not None else []))
+
+    return tangent
 
 
 def _data_backward(ctx: Any, g: Any) -> Any:
@@ -118,7 +175,7 @@ def _again(x: Any, w: Any, words: tuple[Any, ...]) -> Any:
 def _keep_product(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     a, b, bias, residual, *words = inputs
     ctx.words = tuple(words)
-    ctx.save_for_backward(a, b, *_of_activation(bias, residual, words[1], output))
+    _save(ctx, a, b, *_of_activation(bias, residual, words[1], output))
 
 
 def _product_backward(ctx: Any, dy: Any) -> Any:
@@ -132,7 +189,7 @@ def _keep_product_with_sums(ctx: Any, inputs: tuple[Any, ...], output: Any) -> N
     a, b, _, _, *words = inputs
     ctx.words = tuple(words)
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(a, b, output[1])
+    _save(ctx, a, b, output[1])
 
 
 def _product_with_sums_backward(ctx: Any, dy: Any, dsums: Any) -> Any:
@@ -150,6 +207,32 @@ def _by_matrices(ctx: Any, dz: Any, a: Any, b: Any) -> Any:
     db = _product(a.mT, dz, None, None, alpha, "", fallback) if by_b else None  # rows are its sums
     dbias = dz.flatten(0, -2).sum(0) if by_bias else None
     return da, db, dbias, dz if by_residual else None, None, None, None, None
+
+
+def _product_tangent(ctx: Any, *given: Any) -> Any:
+    a, b, *kept = ctx.saved_tensors
+    alpha, activation, *kernels = ctx.words
+    dz = _product_sums_tangent(ctx, a, b, given)
+    return _at_sums(dz, activation, kept, lambda bias, r: _product(a, b, bias, r, alpha, "", *kernels))
+
+
+def _product_with_sums_tangent(ctx: Any, *given: Any) -> Any:
+    a, b, kept = ctx.saved_tensors
+    dz = _product_sums_tangent(ctx, a, b, given)
+    return _with_kept(dz, None, ctx.words[1], kept), dz
+
+
+def _product_sums_tangent(ctx: Any, a: Any, b: Any, given: tuple[Any, ...]) -> Any:
+    da, db, dbias, dresidual = given[:4]
+    alpha, _, *kernels = ctx.words
+    words = (None, None, alpha, "", *kernels)
+    parts = [dresidual] if dresidual is not None else []
+    parts += [_product(da, b, *words)] if da is not None else []
+    parts += [_product(a, db, *words)] if db is not None else []
+    total = _sum(parts)
+    if dbias is None:
+        return total
+    return total + dbias if total is not None else dbias.expand(*a.shape[:-1], b.shape[-1])
 
 
 def _of_activation(bias: Any, residual: Any, activation: str, output: Any) -> Sequence[Any]:

@@ -24,6 +24,7 @@ from imbrex.function.batches import Batches
 from imbrex.problem.activation import finished_text
 from imbrex.torch import plain
 from imbrex.torch.fallback import answered
+from imbrex.torch.forward_mode import refusing
 from imbrex.torch.lying import images, matrices, spans
 
 __all__ = ["KERNELS", "LIBRARY", "OPS"]
@@ -204,7 +205,7 @@ def _defined() -> dict[str, Any]:
         name = schema.partition("(")[0]
         LIBRARY.define(schema, tags=_TAGS)
         for device in ("CPU", "CUDA"):
-            LIBRARY.impl(name, kernel, device)
+            LIBRARY.impl(name, refusing(name, kernel), device)
         torch.library.register_fake(f"imbrex::{name}", fake, lib=LIBRARY)
     names = [schema.partition("(")[0] for schema in _SCHEMAS]
     return {name: getattr(torch.ops.imbrex, name).default for name in names}
