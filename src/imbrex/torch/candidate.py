@@ -17,6 +17,12 @@ torch: Any = import_module("torch")
 _pytree: Any = import_module("torch.utils._pytree")
 
 TYPES: Final = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+_nn: Any = torch.nn
+WITHOUT_KERNELS: Final = (
+    _nn.Conv1d, _nn.Conv3d, _nn.ConvTranspose1d, _nn.ConvTranspose3d, _nn.Bilinear, _nn.RNNBase,
+    _nn.RNNCellBase, _nn.MultiheadAttention,
+)  # fmt: skip
+"""Layers of torch that multiply, and that kernels do not compute."""
 BOUNDS: Final = {torch.float64: 1e-9, torch.float32: 1e-3, torch.float16: 3e-2, torch.bfloat16: 2e-1}
 """The largest difference between a model's results, by the root mean square of what they should be: a
 model of a hundred layers passes with ten times its usual rounding, and a layer that is wrong does not."""
@@ -66,8 +72,11 @@ def candidates(model: Any) -> list[Candidate]:
 def _kind(module: Any) -> str | None:
     """What a layer is called; None of what is none of ours."""
     name: str = type(module).__name__
-    is_layer = isinstance(module, tuple(LAYERS)) or (_is_quantised(module) and hasattr(module, "scale"))
-    return name if is_layer else None
+    if isinstance(module, torch.jit.ScriptModule):
+        name = getattr(module, "original_name", name)
+        return name if name in {layer.__name__ for layer in LAYERS} else None
+    is_layer = isinstance(module, (*LAYERS, *WITHOUT_KERNELS))
+    return name if is_layer or (_is_quantised(module) and hasattr(module, "scale")) else None
 
 
 def _is_quantised(module: Any) -> bool:
@@ -79,8 +88,12 @@ def _reason(module: Any, is_shared: bool, owners: Mapping[int, set[int]]) -> str
     """Why a layer stays; None where it may be swapped."""
     if isinstance(module, Layer):
         return "swapped before"
+    if isinstance(module, torch.jit.ScriptModule):
+        return "it is a program of torch.jit"
     if _is_quantised(module):
         return "it is quantised"
+    if isinstance(module, WITHOUT_KERNELS):
+        return "no kernel computes such a layer"
     if type(module) not in LAYERS:
         return f"it is a subclass, {type(module).__module__}.{type(module).__qualname__}"
     if "forward" in vars(module):

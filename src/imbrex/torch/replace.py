@@ -78,10 +78,27 @@ def replace(
             report = _replaced(model, example, known, is_training, wishes)
             if report.swapped:
                 expect_same(model, example, wanted)
+                report = report if is_training else _without_passed_by(model, known, report, wishes)
         except BaseException:
             restore(model)
             raise
     return report
+
+
+def _without_passed_by(model: Any, found: Sequence[Candidate], report: Replaced, wishes: _Wishes) -> Replaced:
+    """The report where layers that the example's last run has not called are left: torch computes a whole
+    encoder of a transformer at once where nothing watches it.
+    """
+    swapped = [row.reason is None for row in report.rows]
+    is_met = [bool(getattr(one.module, "imbrex_swapped", Swapped(True)).shapes) for one in found]
+    if all(met_ or not was for met_, was in zip(is_met, swapped, strict=True)):
+        return report
+    rows = tuple(
+        row.left("torch computes it with what holds it, at once") if was and not met_ else row
+        for row, met_, was in zip(report.rows, is_met, swapped, strict=True)
+    )
+    _take(model, found, Form(rows, report.is_last), wishes)
+    return changed(report, rows=rows)
 
 
 def restore(model: Any) -> None:

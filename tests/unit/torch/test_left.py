@@ -1,0 +1,61 @@
+"""Layers that stay torch's: what kernels do not compute, and what the model passes by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+
+import imbrex.torch as ours  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("in_process")
+nn: Any = torch.nn
+
+
+class Several(nn.Module):
+    """A layer of ours behind two that have no kernel."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wide = nn.Conv1d(3, 4, 3)
+        self.gates = nn.LSTM(4, 4)
+        self.last = nn.Linear(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        return self.last(self.gates(self.wide(x).transpose(1, 2))[0])
+
+
+def reasons(model: Any, example: Any) -> dict[str, str | None]:
+    return {row.name: row.reason for row in ours.replace(model, example, jobs=1, measure=False).rows}
+
+
+def test_layers_that_no_kernel_computes_are_said() -> None:
+    found = reasons(Several().eval(), torch.randn(2, 3, 8))
+    assert found == {
+        "wide": "no kernel computes such a layer",
+        "gates": "no kernel computes such a layer",
+        "last": None,
+    }
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
+def test_a_scripted_layer_is_left() -> None:
+    scripted = torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.ReLU()).eval())
+    assert reasons(scripted, torch.randn(2, 4)) == {"0": "it is a program of torch.jit"}
+
+
+@pytest.mark.parametrize("is_training", [False, True])
+def test_layers_that_torch_passes_by_are_left(is_training: bool) -> None:
+    """In eval mode, without gradients, torch computes an encoder at once, by the weights of its layers."""
+    model = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, dropout=0.0).train(is_training)
+    x = torch.randn(2, 3, 8)
+    with torch.no_grad():
+        want = model(x)
+        found = reasons(model, x)
+        torch.testing.assert_close(model(x), want, rtol=1e-4, atol=1e-4)
+    passed_by = None if is_training else "torch computes it with what holds it, at once"
+    assert [found[name] for name in ("linear1", "linear2")] == [passed_by] * 2
+    assert found["self_attn"] == "no kernel computes such a layer"
+    assert isinstance(model.linear1, nn.Linear) and hasattr(model.linear1, "imbrex_swapped") == is_training
