@@ -3,10 +3,10 @@
     v2:direct+product=v1:cpu:..@data_parallel,upto=16+product=v1:cpu:..@data_parallel
 
 Law: each bucket is tuned as a problem of its greatest size is, on a CPU so that no size of it loses much
-(`bucket_tuning`); strips of a depthwise convolution are those of the greatest.  Of a problem of several
-products, the phases of a strided gradient, a bucket has all of them, with one end.  Buckets of the same
-tunings are one.  All have the algorithm of the greatest size.  A kernel that is told its size multiplies as
-the kernel of that size and tuning does, bit by bit.
+(`bucket_tuning`); strips of a depthwise convolution are those of the greatest.  What is summed over has
+ends of its own (`summed`).  Of a problem of several products, the phases of a strided gradient, a bucket
+has all of them, with one end.  Buckets of the same tunings are one.  All have the algorithm of the greatest
+size.  A kernel that is told its size multiplies as the kernel of that size and tuning does, bit by bit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
-from imbrex.chip import CpuMachine, GpuMachine
+from imbrex.chip import CpuMachine, GpuMachine, Machine
 from imbrex.config.algorithm.product import Products
 from imbrex.config.algorithm.table import row_of
 from imbrex.config.bucket_tuning import Bucket, joined
@@ -26,11 +26,13 @@ from imbrex.config.context import GemmContext
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.products import products
 from imbrex.config.request import Request
+from imbrex.config.summed import SUMMED_ENDS, last_columns, of_whole_columns
 from imbrex.config.tiles import DATA_PARALLEL
 from imbrex.config.tuning import Tuning, text
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d, Problem
+from imbrex.problem.run_time import RunTime
 from imbrex.view.mma.vector import CPU_UNITS, without_tiles
 
 __all__ = ["bucketed", "buckets", "of_most", "of_size", "tile_of"]
@@ -66,6 +68,10 @@ def bucketed(request: Request) -> Configuration:
     machine, problem = request.machine, request.problem
     if isinstance(machine, GpuMachine) and isinstance(problem, Conv2d) and problem.direction != "forward":
         message = f"a run-time {size.name} of a gradient is for CPUs, and {machine.name} is a GPU"
+        hint = f"give {size.name} a number; GPUs have it of products and of forward convolutions"
+        raise Diagnostic(message, hint=hint, subject=size.name)
+    if isinstance(machine, GpuMachine) and size.is_summed:
+        message = f"a run-time {size.name} that is summed over is for CPUs, and {machine.name} is a GPU"
         raise Diagnostic(message, hint=f"give {size.name} a number", subject=size.name)
     last = _configured(request, size.most)
     _expect_open(last, request)
@@ -74,7 +80,7 @@ def bucketed(request: Request) -> Configuration:
     if not last.products:
         return last
     wanted = replace(request, algorithm=last.algorithm)
-    ends = (ENDS if isinstance(request.machine, CpuMachine) else TILE_ENDS)[size.name]
+    ends = _ends(request.machine, size)
     best = {end: _configured(wanted, end) for end in ends if size.least <= end < size.most}
     best = {end: one for end, one in best.items() if _outline(one) == _outline(last)} | {size.most: last}
     firsts = (size.least, *(end + 1 for end in best))
@@ -84,6 +90,12 @@ def bucketed(request: Request) -> Configuration:
         found = [Bucket(first, end, best[end].products[at]) for first, end in ranges]
         every.append(_different(found, request, last, at))
     return replace(last, products=_together(every))
+
+
+def _ends(machine: Machine, size: RunTime) -> tuple[int, ...]:
+    if size.is_summed:
+        return SUMMED_ENDS[size.name]
+    return (ENDS if isinstance(machine, CpuMachine) else TILE_ENDS)[size.name]
 
 
 def _together(every: Sequence[tuple[TunedProduct, ...]]) -> tuple[TunedProduct, ...]:
@@ -101,7 +113,12 @@ def _different(
 ) -> tuple[TunedProduct, ...]:
     """Buckets whose products differ.  at: which product of a bucket."""
     problem, machine = request.problem, request.machine
-    if isinstance(machine, CpuMachine) and all(isinstance(one.best.tuning, CpuTuning) for one in found):
+    is_summed = problem.run_time is not None and problem.run_time.is_summed
+    if (
+        not is_summed
+        and isinstance(machine, CpuMachine)
+        and all(isinstance(one.best.tuning, CpuTuning) for one in found)
+    ):
 
         def context_of(number: int) -> GemmContext:
             made = products(problem.at(number), of, machine)
@@ -112,7 +129,7 @@ def _different(
         return joined(found, lambda tuning: _along(tuning, problem), each, context_of, machine)
     kept = [found[-1].best]
     for one in reversed(found[:-1]):
-        if one.best != replace(kept[0], upto=None):
+        if one.best != replace(kept[0], upto=None) or (is_summed and one.end == 1):
             kept.insert(0, replace(one.best, upto=one.end))
     return tuple(kept)
 
@@ -123,6 +140,8 @@ def _configured(request: Request, size: int) -> Configuration:
     if request.config is not None:
         return configured(request)
     if isinstance(request.machine, CpuMachine):
+        if isinstance(request.problem, Conv2d) and request.problem.direction == "backward_weight":
+            return of_whole_columns(request)
         has_tuning, machine = request.tuning is not None, request.machine
         machine = machine if has_tuning else without_tiles(machine)
         return configured(replace(request, machine=machine, schedule=request.schedule or DATA_PARALLEL))
@@ -182,12 +201,16 @@ def _groups(of: Configuration) -> list[tuple[int | None, tuple[TunedProduct, ...
 def _ranged(problem: Problem, least: int, most: int) -> Problem:
     if isinstance(problem, Conv2d):
         return replace(problem, n=most, least_n=least)
-    return replace(problem, m=most, least_m=least)
+    size = problem.run_time
+    assert size is not None, problem
+    return problem.open(least, most, size.name)
 
 
 def tile_of(tuning: Tuning, problem: Problem) -> int:
-    """How much of the run-time size a tile has, at least one of it."""
-    sizes = problem.gemm
+    """How much of the run-time size a tile has, or a step over what is summed, at least one of it."""
+    sizes, size = problem.gemm, problem.run_time
+    if size is not None and size.is_summed:
+        return max(1, tuning.k_per_block * size.most // sizes.k)
     if isinstance(problem, Conv2d):
         pixels = sizes.n // problem.n
         block = getattr(tuning, _along(tuning, problem))
@@ -231,7 +254,14 @@ def _expect_open(of: Configuration, request: Request) -> None:
         tuning = product.tuning
         if isinstance(machine, GpuMachine) and not isinstance(tuning, WarpgroupTuning):
             message = f"a run-time {name} is for tiles of warpgroups, and the tuning is '{text(tuning)}'"
-            raise Diagnostic(message, hint=hint)
+            is_said = request.tuning is not None or request.config is not None
+            other = f"give {name} a number, or a type that warpgroups multiply, such as tf32, f16 or bf16"
+            raise Diagnostic(message, hint=hint if is_said else other)
+        if isinstance(tuning, CpuTuning) and problem.run_time is not None and problem.run_time.is_summed:
+            few, columns = last_columns(tuning, problem)
+            if few:
+                message = f"the last {few} of {columns} columns are summed in an order that depends on {name}"
+                raise Diagnostic(message, hint=hint)
         if isinstance(tuning, CpuTuning) and CPU_UNITS[tuning.unit].tiles is not None:
             message = f"unit {tuning.unit} multiplies tiles of known sizes, and {name} is a run-time one"
             raise Diagnostic(message, hint=f"name a level without them, or give {name} a number")

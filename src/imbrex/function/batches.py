@@ -52,13 +52,24 @@ def expect_batches(value: object) -> None:
 
 
 def open_problem(problem: Problem) -> Problem | None:
-    """The problem with any number of images, or of rows; None where they cannot be left open, or are more."""
+    """The problem with any number of images, or of rows; None where they cannot be left open, or are more.
+
+    Rows of a transposed A are k, the terms of the sums.
+    """
     try:
         if isinstance(problem, Conv2d):
             return replace(problem, n=MOST_IMAGES, least_n=1) if problem.n <= MOST_IMAGES else None
-        return replace(problem, m=MOST_ROWS, least_m=1) if problem.m <= MOST_ROWS else None
+        name, rows = ("k", problem.k) if problem.transpose_a else ("m", problem.m)
+        return problem.open(1, MOST_ROWS, name) if rows <= MOST_ROWS else None
     except Diagnostic:
         return None
+
+
+def _number(problem: Problem) -> int:
+    """Images, or rows as A lies."""
+    if isinstance(problem, Conv2d):
+        return problem.n
+    return problem.k if problem.transpose_a else problem.m
 
 
 def kernel_of(
@@ -79,7 +90,7 @@ def kernel_of(
     if opened is None:
         return make(problem)
     family = _families.setdefault((opened, where.target, thread_count(where.threads)), _Family())
-    number = problem.n if isinstance(problem, Conv2d) else problem.m
+    number = _number(problem)
     if OFFERED.get() == "none":  # what an example has is worth its own kernel
         family.own.add(number)
     if family.refused is not None or OFFERED.get() == "none":
@@ -106,7 +117,7 @@ def serving(problem: Problem, target: Target, threads: int) -> Problem:
     if opened is None:
         return problem
     family = _families.setdefault((opened, target, threads), _Family())
-    number = problem.n if isinstance(problem, Conv2d) else problem.m
+    number = _number(problem)
     if family.refused is not None or not family.own or number in family.own:
         family.own.add(number)
         return problem

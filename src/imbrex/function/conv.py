@@ -149,7 +149,7 @@ def conv2d_backward_weight(
 
     dy: of that result's shape, (n, k, ho, wo), in `output_layout`. x: (n, c, h, w) in the order of `layout`.
     filter_shape: w's and so the gradient's, (k, c / groups, y, x) in the order of `filter_layout`. batches:
-    each n has its own kernel with either word, for the sums are over n. All else, and errors, as of `conv2d`.
+    "any" compiles one kernel for all n, on CPUs. All else, and errors, as of `conv2d`.
     """
     layouts = (layout, filter_layout, output_layout)
     given = ("filter", "filter_shape", filter_shape)

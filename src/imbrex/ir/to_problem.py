@@ -164,7 +164,8 @@ def _gemm(op: GemmOp) -> Gemm:
         beta=op.beta.data if op.beta is not None else 0.0,
         dtype=product_type(element_of(op.a), element_of(op.b), op.scales),
         epilogue=_epilogue(op.c, op.a),
-        least_m=_least(op, "m"),
+        least_m=_least(op, "m") if not transposes[0] else None,
+        least_k=_least(op, "k") if transposes[0] else None,
         **leading,
         **apart,
     )

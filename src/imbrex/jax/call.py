@@ -138,7 +138,8 @@ def _multiplication(a: Shape, b: Shape, turned: Turned, dtype: Any, epilogue: st
     n = b[-2] if turned.b else b[-1]
     try:
         return Gemm(
-            _number("m", m, turned.batches), n, k, batch=a[0] if len(a) == 3 else 1,
+            _number("m", m, turned.batches), n, _number("k", k, turned.batches),
+            batch=a[0] if len(a) == 3 else 1,
             transpose_a=turned.a, transpose_b=turned.b, dtype=dtype.name, epilogue=epilogue,
         )  # fmt: skip
     except Diagnostic as error:

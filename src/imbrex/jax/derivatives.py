@@ -100,7 +100,8 @@ def _product_back(turned: Turned, kept: Any, g: Any) -> Any:
     of_a, of_b, batches, tune = turned
     made = partial(Turned, tune=tune)
     da = product(b, g, made(of_b, True)) if of_a else product(g, b, made(False, not of_b, batches))
-    db = product(g, a, made(True, of_a)) if of_b else product(a, g, made(not of_a, False))
+    rows = "each" if of_a else batches  # k of what lies with k outermost
+    db = product(g, a, made(True, of_a, rows)) if of_b else product(a, g, made(not of_a, False, rows))
     return da, db
 
 

@@ -123,6 +123,7 @@ def table(name: str, families: Sequence[Family], head: Sequence[str], interface:
         "  int arrays, count;",
         "  const int64_t *steps;",
         "  const kernel *kernels;",
+        "  bool is_joined; // do kernels serve rows that add up to theirs?",
         "};",
     ]
     for number, family in enumerate(families):
@@ -134,8 +135,8 @@ def table(name: str, families: Sequence[Family], head: Sequence[str], interface:
         ]
     lines.append("const family families[] = {")
     for number, family in enumerate(families):
-        sizes = f"{len(family.steps)}, {len(family.members)}"
-        lines.append(f"    {{{quoted(family.text)}, {sizes}, steps_{number}, kernels_{number}}},")
+        sizes, joined = f"{len(family.steps)}, {len(family.members)}", str(family.is_joined).lower()
+        lines.append(f"    {{{quoted(family.text)}, {sizes}, steps_{number}, kernels_{number}, {joined}}},")
     lines += ["};", TABLE.replace("MOST", str(max(len(family.steps) for family in families)))]
     s = symbol_of(name)
     text = "\n".join(lines) + ENTRIES.replace("NAME", s).replace("SHOUT", s.upper())
@@ -202,6 +203,7 @@ int one_of(const family &f, int64_t rows) {
 int first_of(const family &f, int64_t rows) {
   if (rows <= 0) return -1;
   if (one_of(f, rows) >= 0) return f.count;
+  if (!f.is_joined) return -1;
   for (int first = 0; first < f.count; ++first) {
     int64_t left = rows;
     for (int i = first; i < f.count; ++i) left %= f.kernels[i].rows;

@@ -2,7 +2,7 @@
 
 Law: a member of r rows, called on the first r rows of larger arrays and then on those behind them, computes
 what one call on all of them would: so sizes that are sums of members' are served, too.  A member that is told
-its rows when it runs has any number of a range.
+its rows when it runs has any number of a range.  What is summed over its rows has no sums of members.
 """
 
 from __future__ import annotations
@@ -47,12 +47,14 @@ class Member:
 class Family:
     """text: the problem, with ? for the rows where there may be any.  members: the most rows first.
 
-    steps: bytes from a row to the next, by array; 0 of one that is read again.
+    steps: bytes from a row to the next, by array; 0 of one that is read again.  is_joined: are sums of
+    members served?
     """
 
     text: str
     steps: tuple[int, ...]
     members: tuple[Member, ...]
+    is_joined: bool = True
 
 
 def families(
@@ -62,25 +64,38 @@ def families(
 
     sizes: those at which one of a run-time size is checked, ascending; the greatest one where it has none.
     """
+    given = list(problems)
+    summed = {_opened(one, f"-{size.name}") for one, _ in given if (size := one.run_time) and size.is_summed}
     found: dict[str, list[Member]] = {}
     steps: dict[str, tuple[int, ...]] = {}
-    for number, (problem, times) in enumerate(problems):
-        flag, rows = _rows(problem)
-        text = problem_text(problem)
-        moved = _steps(problem, flag) if flag else None
+    for number, (problem, times) in enumerate(given):
+        flag, rows = _summed(problem)
+        moved: tuple[int, ...] | None = (0,) * len(problem.operands)
+        if _opened(problem, flag) not in summed:
+            flag, rows = _rows(problem)
+            moved = _steps(problem, flag) if flag else None
+        text = problem_text(problem) if moved is None else _opened(problem, flag)
         if moved is None:
             rows, moved = 1, (0,) * len(problem.operands)
-        else:
-            text = re.sub(rf" {flag} \S+", f" {flag} ?", text, count=1)
         steps[text] = moved
         open_ = problem.run_time
         least, checked = (rows, (rows,)) if open_ is None else (open_.least, (open_.most,))
         checked = (sizes or {}).get(problem, checked)
         found.setdefault(text, []).append(Member(problem, number, times, rows, least, checked))
     return tuple(
-        Family(text, steps[text], tuple(sorted(members, key=lambda one: -one.rows)))
+        Family(text, steps[text], tuple(sorted(members, key=lambda one: -one.rows)), text not in summed)
         for text, members in found.items()
     )
+
+
+def _opened(problem: Problem, flag: str) -> str:
+    """The problem's text with ? behind that flag."""
+    return re.sub(rf" {flag} \S+", f" {flag} ?", problem_text(problem), count=1)
+
+
+def _summed(problem: Problem) -> tuple[str, int]:
+    """The flag that says how many rows the sums are over, and how many."""
+    return ("-n", problem.n) if isinstance(problem, Conv2d) else ("-k", problem.k)
 
 
 def _rows(problem: Problem) -> tuple[str, int]:

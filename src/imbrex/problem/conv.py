@@ -102,7 +102,9 @@ class Conv2d:
     @property
     def run_time(self) -> RunTime | None:
         """The size that a kernel is told when it runs; None where all are numbers."""
-        return None if self.least_n is None else RunTime("n", self.least_n, self.n)
+        if self.least_n is None:
+            return None
+        return RunTime("n", self.least_n, self.n, is_summed=self.direction == "backward_weight")
 
     def at(self, size: int) -> Conv2d:
         """The problem with this number as n; a Diagnostic where that is not in the range."""
@@ -273,13 +275,9 @@ def _check_conv(conv: Conv2d) -> None:
 
 
 def _check_run_time(conv: Conv2d) -> None:
-    """A run-time n must not be in any address, nor under a sum."""
+    """A run-time n must not be in any address."""
     if conv.least_n is None:
         return
     if conv.least_n > conv.n:
         raise Diagnostic(f"the least n, {conv.least_n}, is above the greatest, {conv.n}", subject="n")
-    if conv.direction == "backward_weight":
-        message = "a run-time n goes with forward and backward_data, and backward_weight sums over it"
-        hint = "give n a number; -F 1 and -F 2 are the other two in a MIOpenDriver line, whose default is all"
-        raise Diagnostic(message, hint=hint, subject="n")
     expect_outermost("n", [(role, conv.layout(role)) for role in ("input", "output")])

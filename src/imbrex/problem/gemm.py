@@ -37,7 +37,8 @@ class Gemm:
     lda, ldb, ldc: elements from a row of the stored array to the next; stride_a, stride_b, stride_c: from a
     matrix of the batch to the next, 0 where all are the same one.  None: no gaps, then nothing else.
     m: a number, or "?" or a range such as "?1..4096" of what a kernel is told when it runs: then m is the
-    greatest and least_m the least one; see `problem.run_time`.
+    greatest and least_m the least one; see `problem.run_time`.  Or k, of an A that is transposed and a B that
+    is not: the terms of its sums, as a gradient by a weight has them of all rows.
     Of a microscaled dtype there are two arrays more, `block_scale_a` [m, k / 32] and `block_scale_b`
     [n, k / 32], whatever is transposed: op(A)[m, k] is multiplied by the scale of its run of 32 along k.
     Where memory holds neighbours along k in packs, A is [m, k / pack] and B [n, k / pack], transposed.
@@ -60,12 +61,13 @@ class Gemm:
     stride_b: int | None
     stride_c: int | None
     least_m: int | None
+    least_k: int | None
 
     def __init__(
         self,
         m: int | str,
         n: int,
-        k: int,
+        k: int | str,
         *,
         batch: int = 1,
         transpose_a: bool = False,
@@ -81,16 +83,15 @@ class Gemm:
         stride_b: int | None = None,
         stride_c: int | None = None,
         least_m: int | None = None,
+        least_k: int | None = None,
     ) -> None:
-        most_m, least = sized("m", m, MOST_ROWS)
-        least = least_m if least is None else least
-        sizes = {"m": most_m, "n": n, "k": k, "batch": batch}
+        (most_m, m_from), (most_k, k_from) = sized("m", m, MOST_ROWS), sized("k", k, MOST_ROWS)
+        least = {"m": least_m if m_from is None else m_from, "k": least_k if k_from is None else k_from}
+        sizes = {"m": most_m, "n": n, "k": most_k, "batch": batch}
         values: dict[str, object] = {"dtype": operand_type(dtype)}
         values |= {name: whole(name, size, least=1) for name, size in sizes.items()}
-        values |= {
-            "transpose_a": flag("transpose_a", transpose_a),
-            "transpose_b": flag("transpose_b", transpose_b),
-        }
+        flags = {"transpose_a": transpose_a, "transpose_b": transpose_b}
+        values |= {name: flag(name, value) for name, value in flags.items()}
         values |= {"alpha": number("alpha", alpha), "beta": number("beta", beta)}
         values["epilogue"] = after.wanted(epilogue, operand_type(dtype))
         for name, value in values.items():
@@ -102,7 +103,9 @@ class Gemm:
             found = strided(role, self.matrices(role), *given[role])
             object.__setattr__(self, LEADING[role], found.leading)
             object.__setattr__(self, STRIDES[role], found.batch)
-        object.__setattr__(self, "least_m", None if least is None else whole("least_m", least, least=1))
+        for name, size in least.items():
+            found = None if size is None else whole(f"least_{name}", size, least=1)
+            object.__setattr__(self, f"least_{name}", found)
         self._check_run_time()
         self._check_packs()
 
@@ -116,15 +119,19 @@ class Gemm:
                 constant(name, scale, self.dtype.accumulator, subject=name)
 
     def _check_run_time(self) -> None:
-        """A run-time m must not be in any address."""
-        if self.least_m is None:
+        """A run-time size must not be in any address, and is one."""
+        size = self.run_time
+        if size is None:
             return
-        if self.least_m > self.m:
-            raise Diagnostic(f"the least m, {self.least_m}, is above the greatest, {self.m}", subject="m")
+        if self.least_m is not None and self.least_k is not None:
+            raise Diagnostic("m or k is a run-time size, not both", hint="give k a number", subject="k")
+        if size.least > size.most:
+            message = f"the least {size.name}, {size.least}, is above the greatest, {size.most}"
+            raise Diagnostic(message, subject=size.name)
         for name, value in self.gaps.items():
-            message = f"a run-time m is of arrays without gaps, got {name} {value}"
-            raise Diagnostic(message, hint="give m a number", subject=name)
-        expect_outermost("m", [(role, self.layout(role)) for role in self.roles])
+            message = f"a run-time {size.name} is of arrays without gaps, got {name} {value}"
+            raise Diagnostic(message, hint=f"give {size.name} a number", subject=name)
+        expect_outermost(size.name, [(role, self.layout(role)) for role in self.roles])
 
     def _check_microscaled(self) -> None:
         """Each scale is of 32 terms."""
@@ -137,9 +144,10 @@ class Gemm:
 
     def _check_packs(self) -> None:
         """A pack is of neighbours in memory, and a row is of whole packs."""
-        if self.dtype.is_microscaled and self.least_m is not None:
-            message = f"a run-time m is not for {self.dtype}"
-            raise Diagnostic(message, hint="give m a number", subject="m")
+        if self.dtype.is_microscaled and self.run_time is not None:
+            name = self.run_time.name
+            message = f"a run-time {name} is not for {self.dtype}"
+            raise Diagnostic(message, hint=f"give {name} a number", subject=name)
         if self.dtype.pack == 1:
             return
         for name, is_along_k in (("transpose_a", not self.transpose_a), ("transpose_b", self.transpose_b)):
@@ -157,11 +165,25 @@ class Gemm:
     @property
     def run_time(self) -> RunTime | None:
         """The size that a kernel is told when it runs; None where all are numbers."""
+        if self.least_k is not None:
+            return RunTime("k", self.least_k, self.k, is_summed=True)
         return None if self.least_m is None else RunTime("m", self.least_m, self.m)
 
     def at(self, size: int) -> Gemm:
-        """The problem with this number as m; a Diagnostic where that is not in the range."""
-        return self if self.run_time is None else replace(self, m=self.run_time.expect(size), least_m=None)
+        """The problem with this number as its run-time size; a Diagnostic where that is not in the range."""
+        match self.run_time:
+            case None:
+                return self
+            case RunTime("k") as k:
+                return replace(self, k=k.expect(size), least_k=None)
+            case m:
+                return replace(self, m=m.expect(size), least_m=None)
+
+    def open(self, least: int, most: int, name: str = "m") -> Gemm:
+        """The problem with that range as its run-time size, m or k."""
+        if name == "k":
+            return replace(self, k=most, least_k=least)
+        return replace(self, m=most, least_m=least)
 
     @property
     def roles(self) -> tuple[GemmRole, GemmRole, GemmRole]:
@@ -298,15 +320,17 @@ class Gemm:
         gaps = "".join(f"_{name.replace('_', '')}{value}" for name, value in self.gaps.items())
         ends = gaps + (f"{scales}_{self.epilogue.key}" if self.epilogue else scales)
         m = self.m if self.least_m is None else f"{self.least_m}to{self.m}"
-        return f"gemm_{self.dtype}_{letters}_m{m}_n{self.n}_k{self.k}_g{self.batch}{ends}"
+        k = self.k if self.least_k is None else f"{self.least_k}to{self.k}"
+        return f"gemm_{self.dtype}_{letters}_m{m}_n{self.n}_k{k}_g{self.batch}{ends}"
 
     def to_json(self) -> dict[str, object]:
         """Plain values by field; `json_form.from_json` is the inverse."""
-        own = (field.name for field in fields(self) if field.name not in (*_FIELDS, "least_m"))
+        own = (field.name for field in fields(self) if field.name not in (*_FIELDS, "least_m", "least_k"))
         values = {name: getattr(self, name) for name in own} | self.gaps
         texts: dict[str, object] = {
             "dtype": self.dtype.name,
             "epilogue": self.epilogue and str(self.epilogue),
         }
-        texts |= {} if self.least_m is None else {"m": extent_text(self.m, self.least_m)}
+        size = self.run_time
+        texts |= {} if size is None else {size.name: extent_text(size.most, size.least)}
         return {"version": 1, "problem": "gemm", **values, **texts}

@@ -58,7 +58,7 @@ def read_gemm_line(line: Line, tokens: list[Token]) -> tuple[list[Gemm], tuple[s
         gemm = Gemm(
             flags.get("m", 1, read_extent),
             flags.get("n", 1, read_size),
-            flags.get("k", 1, read_size),
+            flags.get("k", 1, read_extent),
             batch=flags.get("batch", 1, read_size),
             transpose_a=flags.get("transpose_a", False, read_truth),
             transpose_b=flags.get("transpose_b", False, read_truth),
@@ -79,7 +79,8 @@ def gemm_line(gemm: Gemm) -> str:
     something.
     """
     line = (
-        f"gemm -t {gemm.dtype} -m {extent_text(gemm.m, gemm.least_m)} -n {gemm.n} -k {gemm.k}"
+        f"gemm -t {gemm.dtype} -m {extent_text(gemm.m, gemm.least_m)} -n {gemm.n}"
+        f" -k {extent_text(gemm.k, gemm.least_k)}"
         f" -transA {gemm.transpose_a:d} -transB {gemm.transpose_b:d} -g {gemm.batch}"
     )
     spelled = {flag.name: flag.spellings[0] for flag in GEMM_FLAGS}

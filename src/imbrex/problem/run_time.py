@@ -1,10 +1,11 @@
 """RunTime: a size that a kernel is told when it runs, from `least` to `most`: `?` in a problem's text.
 
     gemm -m ? -n 4096 -k 4096             rows of A and C
+    gemm -m 512 -n 64 -k ? -transA 1      terms of the sums: rows of A and of B, as they lie
     conv -n ?1..64 -c 64 ... -F 1         images
 
 Law: such a size is that of the outermost dimension of every array that has it, so that no address depends on
-it.  The problem itself holds the greatest one as its m or n, and `least`.
+it.  The problem itself holds the greatest one as its m, k or n, and `least`.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ _RANGE: Final = re.compile(r"(\d+)\.\.(\d+)")
 
 @dataclass(frozen=True)
 class RunTime:
-    """name: the problem's word for it, m or n."""
+    """name: the problem's word for it, m, k or n.  is_summed: the result is a sum over it."""
 
     name: str
     least: int
     most: int
+    is_summed: bool = False
 
     def __str__(self) -> str:
         return extent_text(self.most, self.least)
@@ -88,4 +90,5 @@ def expect_outermost(name: str, layouts: Sequence[tuple[str, tuple[str, ...]]]) 
         if name in layout and layout[0] != name:
             message = f"a run-time {name} is the outermost dimension of its arrays, and '{role}' has"
             hint = f"give {name} a number, or lay '{role}' out with {name} first"
+            hint += ", by -transA 1" if name == "k" and role == "a" else ""
             raise Diagnostic(f"{message} {', '.join(layout)}", hint=hint, subject=name)

@@ -31,7 +31,7 @@ def read_size(flag: str, text: str) -> int:
     """A whole number above zero."""
     if text.startswith("?"):
         message = f"'{flag}' is a size that a kernel is made for, and takes a number, got '{text}'"
-        raise Diagnostic(message, hint="run-time sizes are m of a product and n of a convolution")
+        raise Diagnostic(message, hint="run-time sizes are m or k of a product and n of a convolution")
     return read_whole(flag, text, least=1)
 
 

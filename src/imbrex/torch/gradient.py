@@ -204,7 +204,7 @@ def _by_matrices(ctx: Any, dz: Any, a: Any, b: Any) -> Any:
     alpha, _, fallback, batches = ctx.words
     by_a, by_b, by_bias, by_residual = ctx.needs_input_grad[:4]
     da = _product(dz, b.mT, None, None, alpha, "", fallback, batches) if by_a else None
-    db = _product(a.mT, dz, None, None, alpha, "", fallback) if by_b else None  # rows are its sums
+    db = _product(a.mT, dz, None, None, alpha, "", fallback, batches) if by_b else None
     dbias = dz.flatten(0, -2).sum(0) if by_bias else None
     return da, db, dbias, dz if by_residual else None, None, None, None, None
 

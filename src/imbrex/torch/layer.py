@@ -187,9 +187,10 @@ def _note(layer: Any, shape: tuple[int, ...]) -> None:
 
 def _own(layer: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """What of a shape takes another kernel where it is another one: not the number of images, or of rows,
-    where one kernel is for any.  The gradient by a weight is a sum over them, and has kernels of each number.
+    where one kernel is for any.  On a GPU the gradient by a weight, a sum over them, has one of each number.
     """
-    if layer.imbrex_swapped.batches == "each" or (torch.is_grad_enabled() and layer.weight.requires_grad):
+    has_each = torch.is_grad_enabled() and layer.weight.requires_grad and layer.weight.is_cuda
+    if layer.imbrex_swapped.batches == "each" or has_each:
         return shape
     if isinstance(layer, Linear):
         return shape if prod(shape[:-1]) > MOST_ROWS else ()

@@ -68,7 +68,14 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-@pytest.mark.parametrize("make", [images, lambda number: Gemm(number, 24, 32, transpose_b=True)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        images,
+        lambda number: Gemm(number, 24, 32, transpose_b=True),
+        lambda number: Gemm(24, 32, number, transpose_a=True),
+    ],
+)
 def test_the_second_number_has_a_kernel_for_all(make: Any, compiler: Compiler, told: list[str]) -> None:
     found = [batches.kernel_of(make(number), HERE, "any") for number in (4, 7, 4, 2, 7)]
     opened = batches.open_problem(make(1))
@@ -105,8 +112,8 @@ def test_what_cannot_be_open_is_told_once(compiler: Compiler, told: list[str]) -
     [
         images(2000),
         images(3, input_layout=("c", "n", "hi", "wi")),
-        Conv2d("backward_weight", 2, 8, 6, 6, 4, 3, 3),
-        Gemm(4, 5, 6, transpose_a=True),
+        Gemm(4, 5, 6, transpose_a=True, transpose_b=True),
+        Gemm(4, 5, 1 << 17, transpose_a=True),
         Gemm(4, 5, 6, batch=2),
         Gemm(1 << 17, 5, 6),
     ],
@@ -145,4 +152,7 @@ def test_gradients_by_images_have_one_kernel(monkeypatch: pytest.MonkeyPatch) ->
             views = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), (2, 3))
             assert np.array_equal(found, np.einsum("nkhwyx,kcyx->nchw", views, w[..., ::-1, ::-1]))
     assert [of.run_time is not None for of in dict.fromkeys(seen)] == [False, True]
+    weights = Conv2d("backward_weight", 2, 8, 6, 6, 4, 3, 3)
+    assert (opened := batches.open_problem(weights)) is not None and opened.run_time is not None
+    assert opened.run_time.is_summed and opened.at(2) == weights
     assert batches.open_problem(Conv2d("backward_data", 2, 4, 7, 7, 4, 3, 3, stride=2)) is not None

@@ -33,6 +33,11 @@ CASES: dict[str, tuple[Problem, tuple[int, ...]]] = {
         Gemm("?1..9", 20, 16, dtype="bf16", epilogue="relu(x * row_scale + bias) + residual"),
         (1, 2, 9),
     ),
+    "sums over k, added to c": (Gemm(37, 24, "?1..90", transpose_a=True, beta=0.5, alpha=2.0), (1, 33, 90)),
+    "sums over k, epilogue": (
+        Gemm(9, 20, "?3..2100", transpose_a=True, dtype="bf16", epilogue="relu(x + bias) + residual"),
+        (3, 40, 2049),
+    ),
     "b transposed": (Gemm("?5..30", 21, 32, dtype="i8", transpose_b=True), (5, 13, 30)),
 }
 
@@ -109,6 +114,22 @@ IMAGES = {
     "gradient with gaps, which are zeros": (
         "conv -n ?1..7 -c 10 -H 8 -W 7 -k 12 -y 1 -x 2 -u 2 -v 3 -F 2", None, (1, 6)
     ),
+    "sums over images, pixels between vectors": (
+        "conv -n ?1..9 -c 16 -H 7 -W 7 -k 20 -y 1 -x 1 -F 4", None, (1, 2, 5, 9)
+    ),
+    "sums over images, taps beside each other": (
+        "conv -n ?1..5 -c 3 -H 30 -W 30 -k 64 -y 7 -x 7 -p 3 -q 3 -u 2 -v 2 -F 4", None, (1, 3, 5)
+    ),
+    "sums over images, in steps": (
+        "convbfp16 -n ?2..17 -c 16 -H 14 -W 14 -k 32 -y 3 -x 3 -p 1 -q 1 -F 4",
+        "v1:cpu:6,32,144,32,512,16,k_blocked,b,swapped", (2, 3, 16, 17)
+    ),
+    "sums over images, channels last, groups": (
+        f"conv -n ?1..17 -c 8 -H 9 -W 7 -k 24 -y 3 -x 3 -p 1 -q 1 -g 2 -F 4 {LAST}", None, (1, 4, 17)
+    ),
+    "sums over images, depthwise": (
+        "conv -n ?1..9 -c 8 -H 9 -W 9 -k 8 -y 3 -x 3 -g 8 -F 4", None, (1, 2, 9)
+    ),
     "gradient of a stride, depthwise": (
         f"conv -n ?1..5 -c 24 -H 7 -W 9 -k 24 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -g 24 -F 2 {LAST}", None, (1, 4)
     ),
@@ -145,6 +166,25 @@ def test_gradients_that_have_no_open_kernel() -> None:
         compile(problem, algorithm="v1r1")
     with pytest.raises(Diagnostic, match="a run-time n of a gradient is for CPUs, and sm_90a is a GPU"):
         compile(problem, target="sm_90a")
+    (sums,) = parse_problem("conv -n ?1..7 -c 3 -H 7 -W 5 -k 64 -y 7 -x 7 -p 3 -q 3 -F 4")
+    with pytest.raises(Diagnostic, match="a run-time n of a gradient is for CPUs, and sm_90a is a GPU"):
+        compile(sums, target="sm_90a")
+    with pytest.raises(Diagnostic, match="a run-time k that is summed over is for CPUs, and sm_90a is a GPU"):
+        compile("gemm -t f16 -m 64 -n 64 -k ?1..256 -transA 1", target="sm_90a")
+    with pytest.raises(Diagnostic, match="the last 3 of 147 columns are summed in an order"):
+        compile(sums, tuning="v1:cpu:6,32,66,160,48,16,k_blocked,b,straight")
+
+
+K = (1, 2, 31, 32, 33, 250, 256, 257, 1000, 2048, 2049, 3001)
+
+
+@pytest.mark.parametrize("text", ["-m 70 -n 40", "-m 2 -n 320", "-t bf16 -m 24 -n 35", "-t i8 -m 24 -n 20"])
+def test_sums_over_k_have_the_bits_of_the_fixed_kernel(text: str) -> None:
+    (problem,) = parse_problem(f"gemm {text} -k ?1..3001 -transA 1")
+    open_ = compile(problem)
+    assert len(configuration.parse(open_.configuration).products) > 1, "its tuning is picked by bucket"
+    for size in K:
+        same_bits(open_, size, *open_.at(size).tuning_texts)
 
 
 def test_blocks_and_steps_of_a_tuning_that_is_given() -> None:

@@ -20,6 +20,8 @@ from imbrex.problem import parse_problem
         ("conv -n 2 -c 3 -H 5 -W 5 -k 4 -y 3 -x 3 -F 1", "-n ?", (0, 300, 144)),
         ("conv -n 2 -c 3 -H 5 -W 5 -k 4 -y 3 -x 3 -F 2", "-n ?", (0, 300, 144)),
         ("conv -n 2 -c 3 -H 5 -W 5 -k 4 -y 3 -x 3 -F 4", "", (0, 0, 0)),
+        ("conv -n ?1..2 -c 3 -H 5 -W 5 -k 4 -y 3 -x 3 -F 4", "-n ?", (0, 0, 0)),
+        ("gemm -m 4 -n 8 -k ?1..16 -transA 1", "-k ?", (0, 0, 0)),
         ("conv -n 2 -c 3 -H 5 -W 5 -k 4 -y 3 -x 3 -F 1 -f NCHW -I CHWN -O NCHW", "", (0, 0, 0)),
     ],
 )
@@ -37,3 +39,17 @@ def test_members_of_a_family_begin_with_the_most_rows() -> None:
     assert [[(one.kernel, one.rows) for one in family.members] for family in found] == [
         [(2, 7), (0, 2)], [(1, 2)],
     ]  # fmt: skip
+
+
+def test_sums_over_rows_are_not_joined() -> None:
+    lines = [
+        "gemm -m 4 -n 8 -k 6 -transA 1",
+        "gemm -m 4 -n 8 -k ?1..16 -transA 1",
+        "gemm -m 4 -n 9 -k 6 -transA 1",
+        "gemm -m 4 -n 8 -k 6",
+    ]
+    found = families((problem, 1) for line in lines for problem in parse_problem(line))
+    assert [[(one.kernel, one.rows) for one in family.members] for family in found] == [
+        [(1, 16), (0, 6)], [(2, 1)], [(3, 4)],
+    ]  # fmt: skip
+    assert [family.is_joined for family in found] == [False, True, True]

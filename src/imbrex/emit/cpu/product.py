@@ -7,6 +7,7 @@ from __future__ import annotations
 from imbrex.dtype import DType
 from imbrex.emit import c
 from imbrex.emit.cpu import finishing
+from imbrex.index.expr import lin
 from imbrex.lower.cpu.packed import CopiedRuns, ShortRuns
 from imbrex.lower.stmt import InPlace, Product, RunsInPlace
 from imbrex.view.mma.vector import FMA, CpuUnit
@@ -48,7 +49,7 @@ def text(stmt: Product) -> list[str]:
     """The call, once for each extent of the tile that a workgroup can meet."""
     unit, b = _unit(stmt), stmt.b
     width = f"imbrex::width<{stmt.c.computed.c_name}>"
-    has_runs, count = isinstance(stmt.a, RunsInPlace), "" if stmt.step is None else f", {_k(stmt)}"
+    has_runs, count = isinstance(stmt.a, RunsInPlace), f", {_k(stmt)}" if _is_counted(stmt) else ""
     zeros = [f"for (auto &zero : scratch.zeros_a) zero = {_zero(stmt)};"] if has_runs else []
     shape = f"{unit}, rows, {stmt.lanes} / {width}, {_height(stmt)}, N.value, {stmt.k}{_columns(stmt)}"
     kind = f"imbrex::open_columns<{unit}, {stmt.lanes} / {width}, {_height(stmt)}, {stmt.k}{_columns(stmt)}>"
@@ -101,9 +102,14 @@ def _least_height(stmt: Product) -> int:
 
 def _k(stmt: Product) -> str:
     """How many k there are: where K has several steps, the last may have fewer, as B's window knows."""
-    if stmt.step is None:
+    if not _is_counted(stmt):
         return str(stmt.k)
     return f"scratch.{stmt.b.name}.{'lanes' if stmt.b_is_transposed else 'rows'}"
+
+
+def _is_counted(stmt: Product) -> bool:
+    """Are there fewer k than the most, in a last step or of a run-time size?"""
+    return stmt.step is not None or stmt.open == "k"
 
 
 def _shared_by(stmt: Product) -> str:
@@ -248,7 +254,7 @@ def _c(stmt: Product) -> list[str]:
     act = f"{{{c.number(stmt.alpha, stmt.c.computed)}, {beta}}}"
     if stmt.finish is not None:
         types += f", {finishing.kind(kind, in_steps)}"
-        act = f"{{{act}, finish{f', {stmt.step} == {stmt.steps - 1}' if in_steps else ''}}}"
+        act = f"{{{act}, finish{f', {stmt.step} == {c.index(lin(stmt.steps) - 1)}' if in_steps else ''}}}"
     name = stmt.c.buffer.name
     target = name if stmt.c.buffer.space == "global" else f"scratch.{name}"
     made = "last_c" if stmt.keeps_sums else "operand_c"
@@ -256,7 +262,8 @@ def _c(stmt: Product) -> list[str]:
     if not stmt.keeps_sums:
         return [stored]
     types = f"{kind}, {_height(stmt)}, rows, {stmt.lanes}, decltype(last_c)"
-    ends = f"{stmt.step} == 0, {stmt.step} == {stmt.steps - 1}"
+    types += ", true" if stmt.open == "k" else ""
+    ends = f"{stmt.step} == 0, {stmt.step} == {c.index(lin(stmt.steps) - 1)}"
     return [stored, f"imbrex::c_kept<{types}> operand_c(last_c, scratch.kept_c, {ends});"]
 
 

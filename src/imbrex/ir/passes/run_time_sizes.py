@@ -3,9 +3,9 @@
     miopen.gemm(%a, %b, %c) : memref<?x512xf32>, memref<512x64xf32>, memref<?x64xf32>
 
 reads and writes views `memref<65536x..>` then, made by the rule `prefix`: what overhangs is decided when the
-kernel runs.  The size is m of a gemm, or n of a forward conv2d, and that of an outermost dimension: no
-address depends on it.  `least` and `most` are 1 and, of a gemm, 65536, of a conv2d 1024.  What `specialise`
-gave a number is left as it is, and so are views.
+kernel runs.  The size is m of a gemm, k of one whose A is transposed, or n of a forward conv2d, and that
+of an outermost dimension: no address depends on it.  `least` and `most` are 1 and, of a gemm, 65536, of a
+conv2d 1024.  What `specialise` gave a number is left as it is, and so are views.
 """
 
 from __future__ import annotations
@@ -50,11 +50,18 @@ class RunTimeSizes(ModulePass):
             names = (
                 _gemm_names(op, position) if isinstance(op, GemmOp) else tuple(op.layouts.values())[position]
             )
-            if shape_of(value)[0] is not None or names[0] != ("m" if is_gemm else "n"):
+            if shape_of(value)[0] is not None or names[0] != _name(op):
                 continue
             if not isinstance(value.owner, Block):
                 raise InvalidOp(op, "a size '?' is of an array, not of a view of one", "type", position)
             op.operands[position] = _seen(op, value, names, self.least, most)
+
+
+def _name(op: GemmOp | Conv2dOp) -> str:
+    """Which size may be open."""
+    if isinstance(op, Conv2dOp):
+        return "n"
+    return "k" if op.a_transposed is not None and op.a_transposed.data else "m"
 
 
 def _seen(op: Operation, value: SSAValue, names: tuple[str, ...], least: int, most: int) -> SSAValue:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import gcd
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -57,6 +57,7 @@ CHUNKS = range(24, 7, -1)
 
 def fused(body: Sequence[Stmt]) -> list[Stmt]:
     """The body, or, where C has no guards, its windows and one Product."""
+    body = [_ended(stmt) for stmt in body]
     parts = _parts(body)
     if parts is None:
         return list(body)
@@ -74,9 +75,34 @@ def fused(body: Sequence[Stmt]) -> list[Stmt]:
     made = replace(product(parts, a), finish=parts.c.finish)
     if parts.steps is None:
         return [*kept(body), made]
-    made = replace(made, steps=parts.steps.count, keeps_sums=not _holds_sums(parts.c))
+    steps = parts.steps.count if parts.steps.end is None else parts.steps.end
+    made = replace(made, steps=steps, keeps_sums=not _holds_sums(parts.c))
     inner = (*kept(parts.steps.body), made)
     return [*kept([s for s in body if s is not parts.steps]), replace(parts.steps, body=inner)]
+
+
+def _ended(stmt: Stmt) -> Stmt:
+    """The loop over K of a run-time size with its end: as many steps as begin before what exists ends."""
+    if not isinstance(stmt, For) or stmt.end is not None:
+        return stmt
+    for axis in walk(stmt.body):
+        left = _left(axis.count, stmt.var) if isinstance(axis, AxisOffsets) else None
+        if left is not None:
+            ((number, _),) = var(stmt.var, stmt.count).terms
+            (step,) = (-factor for atom, factor in left.terms if atom == number)
+            whole = left.subs({stmt.var: lin(0)})
+            return replace(stmt, end=(whole + (step - 1)) // step)
+    return stmt
+
+
+def _left(count: Lin, step: str) -> Lin | None:
+    """What is left of a run-time size at a step of a loop, of an extent that is that or a whole step."""
+    if not count.mentions(COUNT) or not count.mentions(step):
+        return None
+    for atom, _ in count.terms:
+        if isinstance(atom, Select):
+            return _left(atom.then, step) or _left(atom.other, step)
+    return count
 
 
 def _is_of(stmt: Stmt, windows: set[str]) -> bool:
@@ -188,6 +214,7 @@ def product(parts: Parts, a: OperandA) -> Product:
     n_axis = parts.axis(c.window, "rows" if c.is_transposed else "lanes")
     k_axis = parts.axis(b.window, "lanes" if b.form == "transposed" else "rows")
     heights, widths = _extents(m_axis), _extents(n_axis)
+    axes: tuple[tuple[Literal["m", "n", "k"], AxisOffsets], ...] = ("m", m_axis), ("n", n_axis), ("k", k_axis)
     return Product(
         a,
         b.window,
@@ -207,7 +234,7 @@ def product(parts: Parts, a: OperandA) -> Product:
         c.alpha,
         c.beta,
         parts.steps.var if parts.steps is not None else None,
-        open="m" if m_axis.count.mentions(COUNT) else "n" if n_axis.count.mentions(COUNT) else None,
+        open=next((name for name, axis in axes if axis.count.mentions(COUNT)), None),
     )
 
 

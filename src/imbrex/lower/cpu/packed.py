@@ -219,10 +219,10 @@ class Product:
     The device does what `Pack`, `PanelGemm` and `Unpack` say, and leaves out the copies that would change
     nothing.  a: rows m, lanes k.  b: rows k and lanes n, or, transposed, rows n and lanes k.  c: rows m and
     lanes n, or the other way round.  unit: what multiplies.  m_sizes, n_sizes: the extents that m_count and
-    n_count take; of the dim that is `open`, the greatest and the least, and any between them.  step: the
-    variable of the loop over K around this, which takes up to k at a time from start (0) on; C holds the sums
-    in between, or, where `keeps_sums`, memory of the workgroup's.  finish: what becomes of them before they
-    are stored, in the last of `steps` steps.
+    n_count take; of the dim that is `open`, the greatest and the least, and any between them; k is the
+    greatest. step: the variable of the loop over K around this, which takes up to k at a time from start
+    (0) on; C holds the sums in between, or, where `keeps_sums`, memory of the workgroup's.  finish: what
+    becomes of them before they are stored, in the last of `steps` steps.
     """
 
     a: OperandA
@@ -245,8 +245,8 @@ class Product:
     step: str | None = None
     start: Lin | None = None
     finish: Finishing | None = None
-    steps: int = 1
-    open: Literal["m", "n"] | None = None
+    steps: Index = 1
+    open: Literal["m", "n", "k"] | None = None
     keeps_sums: bool = False
 
     @property

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from imbrex.dtype import DType
+from imbrex.index.atom import Div
 from imbrex.index.expr import Index, Lin, lin, select, var
 from imbrex.index.query import Separated, address, separate
 from imbrex.index.rule import Guard
@@ -23,7 +24,7 @@ from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.source import InvalidOp
 from imbrex.ir.unit import unit_of
 from imbrex.lower.finish import finishing
-from imbrex.lower.grid import is_of_grid
+from imbrex.lower.grid import is_of_count, is_of_grid
 from imbrex.lower.reader import Reader, element_type, number, sizes
 from imbrex.lower.stmt import AxisOffsets, For, Meet, Pack, PanelGemm, Ref, Stmt, Unpack, Window
 from imbrex.view.mma.vector import FMA, CpuUnit
@@ -226,6 +227,10 @@ def _lines(
             continue
         if is_of_grid(guard):
             continue
+        if is_of_count(guard) and not guard.index.variables & {across[0], along[0]}:
+            name, size = across  # of a run-time size that is summed over: whole steps exist, or none of one
+            counts[name] = _least(counts[name], _left_of(guard) * size)
+            continue
         split = _split(guard.index, across[0], along[0], tile)
         assert split is not None, f"a guard that mixes {across[0]} and {along[0]} cannot be packed: {guard}"
         kept.append((split.row, split.lane, guard.size))
@@ -258,6 +263,15 @@ def _clip(guard: Guard, sizes: dict[str, int]) -> tuple[str, Lin | None]:
         if guard.index.mentions(name) and not rest.variables & sizes.keys() and guard.index.bounds[0] >= 0:
             return name, lin(guard.size) - rest
     return "", None
+
+
+def _left_of(guard: Guard) -> Lin:
+    """How far an index is from where the guard ends, in steps of what it is a quotient of."""
+    match guard.index.terms:
+        case ((Div(num, den), 1),) if den.is_constant and not guard.index.const:
+            return lin(guard.size) * den.const - num
+        case _:
+            return lin(guard.size) - guard.index
 
 
 def _least(a: Lin, b: Lin) -> Lin:

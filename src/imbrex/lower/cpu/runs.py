@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from imbrex.config.cpu.plan import LEAST_RUN
+from imbrex.index.atom import Param, Select
 from imbrex.index.expr import Lin, lin
 from imbrex.index.rule import COUNT
 from imbrex.lower.cpu.packed import AxisOffsets, ShortRuns
@@ -39,7 +40,7 @@ def neighbours(lanes: AxisOffsets, steps: For | None) -> int:
 
 def _stretches(lanes: AxisOffsets, guards: Sequence[Lin], steps: For | None) -> int:
     env: dict[str, Any] = {name: 0 for i in (lanes.offset, *guards) for name in i.variables}
-    run = 0
+    run = _each(lanes.count)
     for step, count in enumerate(extents(lanes, steps)):
         if steps is not None:
             env[steps.var] = step
@@ -47,8 +48,25 @@ def _stretches(lanes: AxisOffsets, guards: Sequence[Lin], steps: For | None) -> 
     return run
 
 
+def _each(count: Lin) -> int:
+    """What an extent of a run-time size is a multiple of, but for whole steps; 0 of a fixed one."""
+    run = 0
+    for atom, factor in count.terms:
+        match atom:
+            case Param(name) if name == COUNT:
+                run = gcd(run, factor)
+            case Select(_, then, other):
+                run = gcd(run, _each(then), _each(other))
+            case _:
+                pass
+    return run
+
+
 def extents(axis: AxisOffsets, steps: For | None) -> list[int]:
-    """The extent along K in each step."""
+    """The extent along K in each step; of a run-time size the greatest."""
+    if axis.count.mentions(COUNT):
+        whole = axis.window.rows if axis.axis == "rows" else axis.window.lanes
+        return [whole] * (1 if steps is None else steps.count)
     if steps is None:
         assert axis.count.is_constant, "K is one step, so its extent is known"
         return [axis.count.const]
@@ -61,7 +79,7 @@ def short_runs(
     """An A of such runs in panels of `height` rows, where copying it would take longer than the words of
     zeros do that runs of no whole words make, and most panels are read in place.
     """
-    if unit.tiles is not None or unit.rows > 1 or rows.offset.mentions(COUNT):
+    if unit.tiles is not None or unit.rows > 1 or rows.offset.mentions(COUNT) or lanes.count.mentions(COUNT):
         return None
     (k,) = extents(lanes, None)
     run = _equal_stretches(lanes, (), dict.fromkeys(lanes.offset.variables, 0), k)

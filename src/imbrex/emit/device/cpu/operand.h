@@ -321,8 +321,9 @@ template <class T, class S, int M, int L, class View, class By = scaling<T>> str
 };
 
 // Sums between the steps of K, where C cannot hold them: register tiles, one after another, L wide, of M rows a panel.  In
-// the last step they go to `last`, with what was kept.  `kept` has room for M x N in whole panels of L columns.
-template <class T, int M, int MR, int L, class C> struct c_kept {
+// the last step they go to `last`, with what was kept; there is one step, which keeps nothing, only where it MayBeAlone.
+// `kept` has room for M x N in whole panels of L columns.
+template <class T, int M, int MR, int L, class C, bool MayBeAlone = false> struct c_kept {
   C &last;
   T *kept;
   bool is_first, is_last;
@@ -331,6 +332,8 @@ template <class T, int M, int MR, int L, class C> struct c_kept {
     for (int m = 0; m < MR; ++m) row[m] = m * L;
   }
   template <int R, int V, class Body> void visit(int first, int column, mask_t lanes, const Body &body) {
+    if constexpr (MayBeAlone)
+      if (is_first && is_last) return last.template visit<R, V>(first, column, lanes, body);
     T *const tile = kept + int64_t(column) / L * (int64_t(M) * L) + column % L + first * L;
     if (!is_last) return body(c_sink<T, T, V>{tile, row, all_lanes<T>, 1, T(is_first ? 0 : 1)});
     last.template visit<R, V>(first, column, lanes, [&](auto sink) { body(c_added<T, decltype(sink)>{sink, tile, L}); });
