@@ -120,8 +120,12 @@ def _python(text: bytes) -> Iterator[tuple[int, str, str]]:
     def whole(node: ast.AST, new: str) -> tuple[int, str, str]:
         return place(node), text[place(node) : place(node, True)].decode(), new
 
-    for node in _code(ast.parse(text)):
+    nodes = list(_code(ast.parse(text)))
+    either = {id(node.test) for node in nodes if isinstance(node, ast.IfExp) and _is_either(node)}
+    for node in nodes:
         match node:
+            case ast.Compare() if id(node) in either:
+                pass
             case ast.Compare(left, ops, comparators):
                 for a, op, b in zip((left, *comparators), ops, comparators, strict=False):
                     if change := COMPARED.get(type(op)):
@@ -162,6 +166,16 @@ def _code(node: ast.AST) -> Iterator[ast.AST]:
             ):
                 yield child
                 yield from _code(child)
+
+
+def _is_either(node: ast.IfExp) -> bool:
+    """Is it the smaller or the larger of two?  Where they are equal it is either."""
+    match node.test:
+        case ast.Compare(left, [ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()], [right]):
+            compared = {ast.dump(left), ast.dump(right)}
+            return compared == {ast.dump(node.body), ast.dump(node.orelse)}
+        case _:
+            return False
 
 
 def _is_text(node: ast.AST) -> bool:

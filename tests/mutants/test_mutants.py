@@ -63,6 +63,17 @@ def test_mutants_of_headers() -> None:
 
 @pytest.mark.parametrize(
     ("line", "is_fault"),
+    [("a if a.b < c else b", True), ("a.b if a.b < c else c", False), ("c if a >= c else a", False),
+     ("a if a == c else c", True), ("a + 1 if a < c else c", True)],
+)  # fmt: skip
+def test_the_smaller_of_two_is_no_fault_in_python(line: str, is_fault: bool) -> None:
+    compared = {"<": "<=", ">=": ">", "==": "!="}
+    found = [new for _, old, new in changes("a.py", f"x = {line}") if compared.get(old) == new]
+    assert bool(found) == is_fault
+
+
+@pytest.mark.parametrize(
+    ("line", "is_fault"),
     [
         ("int x = a[i] < b ? a[i] : b;", False),
         ("f(a.b >= 0 ? 0 : a.b);", False),

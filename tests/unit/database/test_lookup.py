@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +11,10 @@ import pytest
 
 from imbrex.database import Database, Device, Trial, Unit, Verdict, device_of, location
 from imbrex.database import text as texts
-from imbrex.database.lookup import Advice, advice
-from imbrex.database.near import nearest, shape_of
+from imbrex.database.lookup import Advice, Found, advice
+from imbrex.database.near import MOST, nearest, shape_of
+from imbrex.database.record import Winner
+from imbrex.database.shelf import shelves
 from imbrex.database.view import rows_in
 from imbrex.database.warning import DatabaseWarning
 from imbrex.diagnostic import Diagnostic
@@ -39,7 +41,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
     """Puts another database's text where Imbrex has its own."""
     folder = tmp_path / "shipped"
     folder.mkdir()
@@ -49,7 +51,8 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
     def put(target: str, text: str) -> None:
         (folder / f"{target}.txt").write_text(text)
 
-    return put
+    yield put
+    location.shipped_text.cache_clear()
 
 
 def told(of: Advice | None) -> tuple[str, str] | None:
@@ -197,3 +200,35 @@ def test_kinds(one: str, other: str, is_same: bool) -> None:
 def test_no_text_is_too_odd_for_a_shape() -> None:
     for text in ("", "gemm", "a b c", "gemm -m x -n", 'conv --epilogue "', PROBLEM.replace("512", "0")):
         assert nearest(shape_of(text), [text]) == [text]
+
+
+def sized(m: int) -> str:
+    return PROBLEM.replace("-m 512", f"-m {m}")
+
+
+def test_as_far_as_a_factor_of_four_is_near() -> None:
+    """Both ways, the limit itself among them, and at most as many as there may be."""
+    found = nearest(shape_of(sized(512)), map(sized, (127, 128, 256, 512, 2048, 2049)))
+    assert found == [sized(size) for size in (512, 256, 128, 2048)]
+    assert len(nearest(shape_of(sized(512)), map(sized, range(510, 520)))) == MOST
+
+
+def test_shipped_problems_are_those_of_a_kind(
+    path: Path, tmp_path: Path, shipped: Callable[[str, str], None]
+) -> None:
+    others = (PROBLEM.replace("f32", "f64"), PROBLEM.replace("transA 0", "transA 1"), sized(64))
+    for problem in (PROBLEM, *others):
+        tuned(tmp_path / "ours.db", unit(problem))
+    shipped("cpu", texts.text(rows_in(tmp_path / "ours.db")))
+    with shelves(path) as (shelf,):
+        for kind in {shape_of(problem).kind for problem in (PROBLEM, *others)}:
+            known = [problem for problem in (PROBLEM, *others) if shape_of(problem).kind == kind]
+            assert sorted(shelf.problems("cpu", kind)) == sorted(known)
+        assert shelf.problems("gfx942", shape_of(PROBLEM).kind) == []
+
+
+def test_advice_is_told_apart_by_every_winner() -> None:
+    found = [Found(PROBLEM, Winner(text, 1.5, "now", "s", "device"), "user") for text in "abc"]
+    texts = {Advice(None).text, Advice(found[0]).text, Advice(None, (found[0], found[1])).text}
+    texts |= {Advice(None, (found[0], found[2])).text, Advice(found[1]).text}
+    assert len(texts) == 5
