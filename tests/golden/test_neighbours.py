@@ -75,7 +75,15 @@ MORE = {
         half("backward_weight", *LAYER, **SAME), "sm_90a", "v1:halo_weight:2,2,4,32,9,64,1,2,2,3", "halo:1"
     ),
 }  # fmt: skip
-EACH = {name: of for name, of in CASES.items() if of.algorithm != "channel_vectors"} | MORE
+ALIKE = (
+    "conv_sm_90a_lanes",
+    "conv_sm_90a_phases",
+    "conv_sm_90a_interleaved",
+    "conv_sm_90a_images",
+    "gemm_gfx908",
+)
+"""Of no product, or as others are."""
+EACH = {name: of for name, of in CASES.items() if name not in ALIKE} | MORE
 
 
 def neighbours(of: Tuning) -> Iterator[tuple[str, Tuning]]:

@@ -60,7 +60,7 @@ HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "src/imbrex/run/foreign": ("tests/unit/run/test_foreign.py", "tests/e2e/test_aarch64.py"),
 }  # fmt: skip
 
-DECIDING: Final = ("chip", "config", "emit", "explore", "index", "ir", "lower", "problem", "view")
+DECIDING: Final = ("chip", "config", "dtype", "emit", "explore", "index", "ir", "lower", "problem", "view")
 """Packages that decide what kernels are and what is said and shown of them, which tests/golden keeps."""
 
 
@@ -92,7 +92,7 @@ class Selection:
 
     def _by_name(self, path: str) -> Iterator[str]:
         """test_NAME.py of the mirrored folder, what else there has a word of the name, whoever imports it,
-        the folder, texts of the IR, its package, what golden texts keep of it.
+        the folder, texts of the IR, what golden texts keep of it, its package.
         """
         inner = Path(path).with_suffix("").relative_to("src/imbrex")
         mirror = self.root / "tests/unit" / inner.parent
@@ -112,9 +112,9 @@ class Selection:
         yield from beside
         if inner.parts[0] == "ir":
             yield "tests/lit"
-        yield from self._files(self.root / "tests/unit" / inner.parts[0], "**/test_*.py")
         if inner.parts[0] in DECIDING:
             yield from self._files(self.root / "tests/golden", "test_*.py")
+        yield from self._files(self.root / "tests/unit" / inner.parts[0], "**/test_*.py")
         yield from self._files(self.root / "tests/unit", f"test_{inner.parts[0]}*.py")
 
     def _of_header(self, path: str) -> Iterator[str]:
