@@ -115,6 +115,29 @@ def test_what_an_instruction_does(text: str, unit: str, access: Access | None) -
     assert access_of(inst) == access
 
 
+@pytest.mark.parametrize("kind", ["b", "u", "i"])
+@pytest.mark.parametrize("bits", [8, 16, 32, 64, 96, 128])
+def test_an_access_of_lds_has_the_bits_of_its_name(kind: str, bits: int) -> None:
+    if kind == "b" or bits <= 16:
+        (read,) = insts(f"ds_read_{kind}{bits} v0, v4")
+        assert access_of(read) == Access("lds", "read", bits // 8)
+        (write,) = insts(f"ds_write2_{kind}{bits} v0, v4, v5")
+        assert access_of(write) == Access("lds", "write", bits // 4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wide"),
+    [("ubyte", 1), ("sbyte", 1), ("byte", 1), ("ushort", 2), ("sshort", 2), ("short", 2), ("dword", 4),
+     ("dwordx2", 8), ("dwordx3", 12), ("dwordx4", 16), ("ubyte_d16", 1), ("short_d16_hi", 2)],
+)  # fmt: skip
+def test_an_access_of_memory_has_the_bytes_of_its_name(kind: str, wide: int) -> None:
+    for space in ("buffer", "global", "flat", "scratch"):
+        (load,) = insts(f"{space}_load_{kind} v0, v4")
+        (store,) = insts(f"{space}_store_{kind} v4, v0")
+        assert access_of(load) == Access("global", "read", wide)
+        assert access_of(store) == Access("global", "write", wide)
+
+
 def test_the_hot_loop_is_the_innermost_with_most_products() -> None:
     code = f"""
 .LBB0_1:

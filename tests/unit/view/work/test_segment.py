@@ -57,3 +57,19 @@ def test_an_owner_looks_for_the_partial_sums_that_are_sent(plan: Plan) -> None:
             start, stop = value(walk, "next", workgroup, s.output), value(walk, "last", workgroup, s.output)
             parts = [] if s.sends else [p.workgroup for p in plan.shared.get(s.output, ())]
             assert list(range(start, stop)) == parts
+
+
+@settings(max_examples=60, deadline=None)
+@given(plans)
+def test_bounds_of_a_walk_are_tight(plan: Plan) -> None:
+    """One more than what some workgroup meets; all segments are whole where no output tile is parted."""
+    for number, section in enumerate(plan.sections):
+        walk = SegmentWalk(plan, number)
+        met = [value(walk, "segments", slot, 0) for slot in range(plan.workgroups)]
+        assert walk.most_segments == max(met) and walk.size("segments") == max(met) + 1
+        inside = [
+            s for slot in range(plan.workgroups) for s in plan.segments(slot)
+            if section.start <= s.output * section.k_span + s.first < section.start + section.tiles
+        ]  # fmt: skip
+        if walk.is_whole:
+            assert all((s.first, s.end) == (0, plan.tiles.k) for s in inside)

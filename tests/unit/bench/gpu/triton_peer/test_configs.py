@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -43,6 +44,18 @@ def test_stages_of_both_operands_fit_in_shared_memory() -> None:
             for config in configs(*size, PROCESSORS, described=is_described):
                 held = 2 * (config.rows + config.columns) * config.depth * config.stages
                 assert held < SHARED_BYTES, config
+
+
+def test_triton_takes_every_configuration() -> None:
+    """Blocks and warps are powers of two, as Triton wants them; a warpgroup multiplies 64 rows or is shared;
+    sums are at most 256 registers of a thread, and stages are in flight.
+    """
+    for size, is_described in product(SIZES, (True, False)):
+        for config in configs(*size, PROCESSORS, described=is_described):
+            assert all(of & (of - 1) == 0 for of in (config.rows, config.columns, config.depth)), config
+            assert config.warps in (4, 8) and 2 <= config.stages <= 6, config
+            assert config.columns >= 16 and 2 * config.depth % 128 == 0, config
+            assert config.rows * config.columns <= 128 * 32 * config.warps, config
 
 
 def test_programs_go_through_tiles_only_where_there_are_more_tiles() -> None:
