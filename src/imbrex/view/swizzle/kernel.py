@@ -65,7 +65,7 @@ class TileKernel:
         for name, counts in (("unroll", self.unroll), ("waves", self.waves)):
             if len(counts) != 3 or min(counts) < 1:
                 raise Diagnostic(f"'{name}' takes three positive numbers, along m, n and k, got {counts}")
-        if len(self.runs) != 3 or min(run or 1 for run in self.runs) < 1:
+        if len(self.runs) != 3 or any(run is not None and run < 1 for run in self.runs):
             raise Diagnostic(f"'runs' takes a positive number or None along m, n and k, got {self.runs}")
         _check_order(self.order)
         if any(self.runs):
