@@ -91,8 +91,8 @@ class Selection:
         return [*(test for test in named if test in covering or test not in self.recorded), *others]
 
     def _by_name(self, path: str) -> Iterator[str]:
-        """test_NAME.py of the mirrored folder, what else there has a word of the name, whoever imports it,
-        the folder, texts of the IR, what golden texts keep of it, its package.
+        """test_NAME.py of the mirrored folder, what else there has a word of the name, unit tests that import
+        it, what golden texts keep of it, the folder, others that import it, texts of the IR, its package.
         """
         inner = Path(path).with_suffix("").relative_to("src/imbrex")
         mirror = self.root / "tests/unit" / inner.parent
@@ -104,16 +104,15 @@ class Selection:
             rf"^\s*(?:from|import) {re.escape(module)}\b(?!\.)"
             rf"|^\s*from {re.escape(module.rpartition('.')[0])} import\b.*\b{inner.name}\b", re.M,
         )  # fmt: skip
-        everything = [
-            *self._files(self.root / "tests/unit", "**/test_*.py"),
-            *self._files(self.root / "tests", "*/test_*.py"),
-        ]
-        yield from (test for test in everything if imports.search((self.root / test).read_text("utf-8")))
-        yield from beside
+        golden = self._files(self.root / "tests/golden", "test_*.py") if inner.parts[0] in DECIDING else []
+        unit, other = (
+            self._files(self.root / "tests", where) for where in ("unit/**/test_*.py", "*/test_*.py")
+        )
+        yield from (test for test in unit if imports.search((self.root / test).read_text("utf-8")))
+        yield from (*golden, *beside)
+        yield from (test for test in other if imports.search((self.root / test).read_text("utf-8")))
         if inner.parts[0] == "ir":
             yield "tests/lit"
-        if inner.parts[0] in DECIDING:
-            yield from self._files(self.root / "tests/golden", "test_*.py")
         yield from self._files(self.root / "tests/unit" / inner.parts[0], "**/test_*.py")
         yield from self._files(self.root / "tests/unit", f"test_{inner.parts[0]}*.py")
 
