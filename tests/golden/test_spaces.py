@@ -8,7 +8,7 @@ strips of lanes, orders of tiles, with the model's numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -51,7 +51,8 @@ STRIPS = (
     ((4, 24, 14, 14, 48, 3, 3), {"groups": 12}), ((1, 48, 60, 20, 96, 3, 3), {"groups": 3, "dilation": 2}),
 )  # fmt: skip
 ORDERS = (
-    ("gfx942", "v1:xdlops:256,64,4,64,32,8"), ("gfx942", "v1:xdlops:256,64,4,64,32,8,auto,xor,staged,swapped"),
+    ("gfx942", "v1:xdlops:256,64,4,64,32,8"),
+    ("gfx942", "v1:xdlops:256,64,4,64,32,8,auto,xor,staged,swapped"),
     ("gfx950", "v1:xdlops:128,128,8,64,64,8"), ("gfx942", "v1:general:256,128,64,16,4,4"),
 )  # fmt: skip
 
@@ -97,7 +98,8 @@ def strips() -> Iterator[str]:
         for name in ("avx2", "avx512"):
             machine = CPU_ISAS[name]
             boxes = served_boxes(shape, machine) if has_window_vectors(task_of(problem)) else ()
-            yield f"    {name} {counted(f'{tuple(box)} {window_cycles(shape, box, machine):.6g}' for box in boxes)}"
+            priced = (f"{tuple(box)} {window_cycles(shape, box, machine):.6g}" for box in boxes)
+            yield f"    {name} {counted(priced)}"
 
 
 def orders() -> Iterator[str]:

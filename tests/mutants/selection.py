@@ -60,8 +60,20 @@ HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "src/imbrex/run/foreign": ("tests/unit/run/test_foreign.py", "tests/e2e/test_aarch64.py"),
 }  # fmt: skip
 
-DECIDING: Final = ("chip", "config", "dtype", "emit", "explore", "index", "ir", "lower", "problem", "view")
-"""Packages that decide what kernels are and what is said and shown of them, which tests/golden keeps."""
+DECIDING: Final = (
+    "cdna",
+    "chip",
+    "config",
+    "dtype",
+    "emit",
+    "explore",
+    "index",
+    "ir",
+    "lower",
+    "problem",
+    "view",
+)
+"""Packages that decide what kernels are, how they read and what is said and shown of them: golden texts."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from imbrex.problem import Conv2d, Gemm
 from imbrex.verify.compare import compare
 from imbrex.verify.data import VALUES, Values, exact_range, random_operands, values_of
 from imbrex.verify.poison import is_poison, spoiled
-from imbrex.verify.probe import products
+from imbrex.verify.probe import products, supports
 from imbrex.verify.reference import reference
 from imbrex.verify.unit import unit_of
 
@@ -128,6 +128,25 @@ def test_probes_have_few_products_and_the_last_among_them(problem: Gemm | Conv2d
     if isinstance(problem, Gemm):
         assert arrays["a"].reshape(problem.batch, problem.m, -1)[0, 0, -1] != 0
         assert np.mean(count > 0) > 0.9
+
+
+@pytest.mark.parametrize("most", [1, 2, 4])
+def test_classes_of_probes_begin_with_the_last_k_and_go_down(most: int) -> None:
+    """A[m, k] where k = K - 1 - m mod P, and B[k, n] where k / P = (K - 1) / P - n mod Q: in the first row and
+    column those of the last k, in the next ones of the k before it, and of the P before it.
+    """
+    for k in range(1, 90):
+        at = supports(Gemm(7, 9, k), most)
+        assert at["a"]({"k": k - 1, "m": 0}) and at["b"]({"k": k - 1, "n": 0}), k
+        own = [one for one in range(k) if at["a"]({"k": one, "m": 0})]
+        every = own[1] - own[0] if len(own) > 1 else k
+        assert own == list(range((k - 1) % every, k, every)), k
+        if k > 1:
+            assert at["a"]({"k": k - 2, "m": 1}), k
+        if k > every:
+            assert at["b"]({"k": k - 1 - every, "n": 1}), k
+        met = [one for one in own if at["b"]({"k": one, "n": 0})]
+        assert 1 <= len(met) <= most and met[-1] == k - 1, k
 
 
 @pytest.mark.parametrize(
