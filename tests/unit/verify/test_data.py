@@ -132,7 +132,7 @@ def test_probes_have_few_products_and_the_last_among_them(problem: Gemm | Conv2d
 
 @pytest.mark.parametrize("most", [1, 2, 4])
 def test_classes_of_probes_begin_with_the_last_k_and_go_down(most: int) -> None:
-    """A[m, k] where k = K - 1 - m mod P, and B[k, n] where k / P = (K - 1) / P - n mod Q: in the first row and
+    """A[m, k] where k = K - 1 - m mod P, B[k, n] where k / P = (K - 1) / P - n mod Q: in the first row and
     column those of the last k, in the next ones of the k before it, and of the P before it.
     """
     for k in range(1, 90):
