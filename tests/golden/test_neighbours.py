@@ -76,6 +76,12 @@ MORE = {
     ),
 }  # fmt: skip
 ALIKE = (
+    "conv_sm_90a_groups",
+    "conv_sm_90a_walk",
+    "conv_sm_90a_collected",
+    "conv_gfx942",
+    "gemm_lanes",
+    "gemm_sm_90a_warpgroup",
     "conv_sm_90a_lanes",
     "conv_sm_90a_phases",
     "conv_sm_90a_interleaved",

@@ -35,8 +35,8 @@ SAME = {"pad_h": 1, "pad_w": 1}
 DIRECTIONS = ("forward", "backward_data", "backward_weight")
 LONG, SHORT = Access((8, 8), (4096.0, 64.0)), Access((1, 4), (3.0, 28.0))
 MACHINES: dict[str, Machine] = {
-    **{name: replace(CPU_ISAS[name], threads=4) for name in ("generic", "avx2", "avx512", "amx", "sve256")},
-    **GPU_MACHINES,
+    **{name: replace(CPU_ISAS[name], threads=4) for name in ("avx2", "amx")},
+    **{name: GPU_MACHINES[name] for name in ("gfx908", "gfx942", "gfx950", "sm_90a")},
 }
 PRODUCTS = (
     ("f32", 1000, 96, 512, 1), ("f16", 256, 4096, 1024, 1), ("i8", 137, 131, 139, 3), ("f64", 60, 70, 900, 1),
