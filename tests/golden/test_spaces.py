@@ -18,11 +18,14 @@ import pytest
 
 from imbrex.chip import CPU_ISAS, GPU_MACHINES, Machine
 from imbrex.config import tuning
+from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.config.algorithm.depthwise import has_window_vectors, strips_shape
+from imbrex.config.algorithm.table import ALGORITHMS
 from imbrex.config.algorithm.task import task_of
 from imbrex.config.algorithm.windows import priced_of
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.kinds import KINDS
+from imbrex.config.request import Request
 from imbrex.config.tile_order import offers
 from imbrex.config.window_strips import served_boxes, window_cycles
 from imbrex.diagnostic import Diagnostic
@@ -49,6 +52,13 @@ WINDOWS = (
 STRIPS = (
     ((2, 64, 28, 28, 64, 3, 3), {"groups": 64}), ((1, 32, 30, 41, 32, 5, 3), {"groups": 8, "stride": 2}),
     ((4, 24, 14, 14, 48, 3, 3), {"groups": 12}), ((1, 48, 60, 20, 96, 3, 3), {"groups": 3, "dilation": 2}),
+)  # fmt: skip
+SERVED = (
+    ((2, 64, 28, 28, 64, 3, 3), {"dtype": "f16", "groups": 8, **SAME}),
+    ((2, 64, 16, 16, 64, 3, 3), {"dtype": "f16", "stride": 2, **SAME, **LAST}),
+    ((2, 64, 28, 28, 64, 1, 1), {"dtype": "f16"}),
+    ((1, 3, 30, 30, 48, 7, 7), {"dtype": "bf16", "stride": 2, "pad_h": 3, "pad_w": 3}),
+    ((2, 40, 9, 7, 40, 3, 3), {"groups": 40, **SAME, **LAST}),
 )  # fmt: skip
 ORDERS = (
     ("gfx942", "v1:xdlops:256,64,4,64,32,8"),
@@ -112,8 +122,24 @@ def orders() -> Iterator[str]:
             yield f"{name} {text} {m}x{n}x{g} {counted(f'{one.order} {one.hit_rate:.6g}' for one in found)}"
 
 
+def algorithms() -> Iterator[str]:
+    """Every algorithm for every kind of problem: as it is named in full, or why it does not serve."""
+    for sizes, given in SERVED:
+        for target, machine in (("cpu", "avx2"), ("gfx942", "gfx942"), ("sm_90a", "sm_90a")):
+            for direction in DIRECTIONS:
+                problem = Conv2d(direction, *sizes, **given)
+                yield f"{problem.key()} on {machine}\n"
+                for row in ALGORITHMS:
+                    for name in (row.name, f"{row.name}:8") if row.is_counted else (row.name,):
+                        request = Request(problem, MACHINES[machine], target, algorithm=name)
+                        try:
+                            yield f"    {name}: {algorithm_of(request)}"
+                        except Diagnostic as error:
+                            yield f"    {name}: {error.message} | {error.hint}"
+
+
 SPACES: dict[str, Callable[[], Iterator[str]]] = {
-    "tunings": tunings, "windows": windows, "strips": strips, "orders": orders,
+    "tunings": tunings, "windows": windows, "strips": strips, "orders": orders, "algorithms": algorithms,
 }  # fmt: skip
 
 

@@ -22,9 +22,11 @@ BY_COPIES: Final = {
 def expected_row(wanted: str, problem: Problem, machine: Machine) -> Algorithm:
     """The row of `wanted`; a Diagnostic where the problem or the machine has no such algorithm."""
     row = row_of(wanted)
-    if row is None or not row.takes(wanted):
+    if row is None:
         hint = did_you_mean(wanted, [row.name for row in ALGORITHMS]) or _there(problem, machine)
         raise Diagnostic(f"unknown algorithm '{wanted}'", hint=hint)
+    if not row.takes(wanted):
+        raise Diagnostic(f"unknown algorithm '{wanted}'", hint=f"write '{row.spelled}'")
     if _kind(problem) not in row.of:
         raise _elsewhere(wanted, row, problem, machine)
     if lacking := _lacking(row, problem, machine):
