@@ -124,3 +124,26 @@ def test_orders_and_units_do_not_matter(seed: int, order: list[int], unit: float
         assert a.replaces == b.replaces
     swapped = duels(times[:, [1, 0]])[0]
     assert np.log1p(-swapped.gain) == pytest.approx(-np.log1p(-one.gain)), "whoever is called the incumbent"
+
+
+@pytest.mark.parametrize("pairs", [FEWEST_PAIRS, 11, 30])
+def test_bounds_are_those_of_the_other_one_turned(pairs: int) -> None:
+    """Who is faster by so much is slower by as much in the other's place, and so are the bounds."""
+    times = blocks(7, pairs, [0.02], 0.01)
+    (one,), (other,) = duels(times), duels(times[:, ::-1])
+    assert (1 - one.lower) * (1 - other.upper) == pytest.approx(1)
+    assert (1 - one.upper) * (1 - other.lower) == pytest.approx(1)
+    assert (1 - one.gain) * (1 - other.gain) == pytest.approx(1)
+
+
+def test_a_bound_is_the_mean_of_pairs_that_wilcoxons_table_names() -> None:
+    """Of 10 pairs, sums of ranks up to 10 have 4.2 % of the chance, up to 11 5.3 %: at 5 % the bound is the
+    eleventh of the means of pairs from either end.
+    """
+    gains = np.array([0.01, 0.02, 0.04, 0.08, 0.16, -0.02, 0.03, 0.05, 0.11, 0.07])
+    (one,) = duels(np.exp(np.stack([np.zeros(10), -gains], axis=1)))
+    first, second = np.triu_indices(10)
+    means = np.sort((gains[first] + gains[second]) / 2)
+    assert duel.ERROR == 0.05
+    assert (one.lower, one.upper) == pytest.approx((1 - np.exp(-means[10]), 1 - np.exp(-means[-11])))
+    assert one.gain == pytest.approx(1 - np.exp(-np.median(means)))
