@@ -288,6 +288,13 @@ def test_what_makes_no_kit_is_one_message(imbrex: Callable[..., Said], tmp_path:
     assert said.code == 1 and "is no report of a kit's program: KeyError: 'device'" in said.errors
 
 
+def test_a_kit_of_no_kernel_is_not_written(imbrex: Callable[..., Said], tmp_path: Path) -> None:
+    tar, log = tmp_path / "none.tar", tmp_path / "log.txt"
+    log.write_text("no problem\ngemm -m ? -n 8 -k 8\n")
+    said = imbrex("verify", str(log), "--target", "gfx942", "--keep-going", "-o", str(tar))
+    assert said.code == 1 and not tar.exists() and "making" not in said.errors, said
+
+
 def test_a_kit_of_problems_that_are_named(imbrex: Callable[..., Said], tmp_path: Path) -> None:
     tar = tmp_path / "own.tar.gz"
     said = imbrex("verify", "gemm -t i8 -m 20 -n 30 -k 52", "--target", "gfx942", "-o", str(tar))
