@@ -24,7 +24,7 @@ from imbrex.pipeline import Request, machine_for
 FOLDER = Path(__file__).parent / "explored"
 SHOWN = (
     "conv_nchw", "conv_nhwc_stride", "gemm_avx2", "gemm_gfx942_stream_k",
-    "gemm_sm_90a_stream_k", "conv_sm_90a_halo", "conv_sm_90a_lanes",
+    "conv_sm_90a_halo", "conv_sm_90a_lanes",
 )  # fmt: skip
 
 

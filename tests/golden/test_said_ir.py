@@ -27,7 +27,7 @@ SHOWN = (
 )  # fmt: skip
 NUMBER, ENTRY = re.compile(r"(?<![\w.\"])\d+(?![\w.\"])"), re.compile(r"\"?\w+\"? = [\w\"#<>.]+, ")
 MOST_CHARACTERS = 8000
-NUMBERS, ENTRIES = 8, 4
+NUMBERS, ENTRIES = 6, 3
 """Places of each level."""
 
 
