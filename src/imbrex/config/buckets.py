@@ -261,7 +261,7 @@ def _expect_open(of: Configuration, request: Request) -> None:
             few, columns = last_columns(tuning, problem)
             if few:
                 message = f"the last {few} of {columns} columns are summed in an order that depends on {name}"
-                raise Diagnostic(message, hint=hint)
+                raise Diagnostic(message, hint=f"give {name} a number")
         if isinstance(tuning, CpuTuning) and CPU_UNITS[tuning.unit].tiles is not None:
             message = f"unit {tuning.unit} multiplies tiles of known sizes, and {name} is a run-time one"
             raise Diagnostic(message, hint=f"name a level without them, or give {name} a number")
