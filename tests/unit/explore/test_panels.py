@@ -93,7 +93,7 @@ def test_configurations_are_drawn_to_the_scale_of_their_costs() -> None:
     assert middles.index(min(middles)) == costs.index(max(costs)) and f">{max(costs):.2f}<" in panel.svg
 
 
-@pytest.mark.parametrize(("chip", "line", "most"), [("gfx942", PRODUCT, 400), ("avx512", DEPTHWISE, 8)])
+@pytest.mark.parametrize(("chip", "line", "most"), [("gfx942", PRODUCT, 400), ("avx512", DEPTHWISE, 16)])
 def test_configurations_stand_evenly_apart_by_rank(chip: str, line: str, most: int) -> None:
     """From one end of the scale's lines to the other, however few there are."""
     panel = studied(chip, line).panel("configurations")
