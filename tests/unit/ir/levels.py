@@ -106,7 +106,7 @@ def assert_every_level_is_right(case: Case, left_out: Collection[str] = ()) -> N
 def assert_every_level_is_its_text(case: Case) -> None:
     """What the text of each level says is the level itself: operations, attributes, types, uses of values."""
     for level, module in case.levels():
-        assert reread(module).is_structurally_equivalent(module), level
+        assert load(print_module(module)).module.is_structurally_equivalent(module), level
 
 
 def same(a: Array, b: Array) -> bool:
