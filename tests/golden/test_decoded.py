@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from tests.golden.kept import expect_kept, expect_only
 
 from imbrex.cdna.decode import decode
 from imbrex.cdna.encoding import FORMATS
@@ -67,16 +68,13 @@ def said(chip: str, read: Callable[[Instruction, str], str]) -> Iterator[str]:
 
 @pytest.mark.parametrize("chip", executed())
 def test_words_read_as_they_read(chip: str, update_golden: bool) -> None:
-    same("".join(said(chip, text)), FOLDER / f"{chip}.txt", update_golden)
+    expect_kept("".join(said(chip, text)), FOLDER / f"{chip}.txt", update=update_golden)
 
 
 @pytest.mark.parametrize("chip", executed())
 def test_the_emulator_is_told_what_it_was_told(chip: str, update_golden: bool) -> None:
-    same("".join(said(chip, told)), FOLDER / f"{chip}_told.txt", update_golden)
+    expect_kept("".join(said(chip, told)), FOLDER / f"{chip}_told.txt", update=update_golden)
 
 
-def same(found: str, path: Path, update_golden: bool) -> None:
-    if update_golden:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(found, "utf-8")
-    assert found == path.read_text("utf-8"), f"{path}; see --update-golden"
+def test_no_other_text_is_kept() -> None:
+    expect_only((f"{chip}{end}" for chip in executed() for end in ("", "_told")), FOLDER)

@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from tests.golden.kept import expect_kept, expect_only
 from tests.hashes.hash_cases import HashCase, hash_cases
 from tests.hashes.machine_code import request_of
 
@@ -32,7 +33,8 @@ def said(case: HashCase) -> str:
 def test_kernels_are_chosen_and_emitted_as_they_were(target: str, update_golden: bool) -> None:
     text = "".join(said(case) for case in SAMPLED if case.target == target)
     path = FOLDER / f"{target}.txt"
-    if update_golden:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, "utf-8")
-    assert text == path.read_text("utf-8"), f"{path}; see --update-golden"
+    expect_kept(text, path, update=update_golden)
+
+
+def test_no_other_text_is_kept() -> None:
+    expect_only(TARGETS, FOLDER)

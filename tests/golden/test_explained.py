@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.golden.kept import expect_kept, expect_only
 from tests.golden.test_source import CASES
 
 from imbrex.cli import main
@@ -54,11 +55,8 @@ def test_it_says_what_it_said(
         main(("explain", *SAID[name]))
     text, path = capsys.readouterr().out, FOLDER / f"{name}.txt"
     assert end.value.code == 0, text
-    if update_golden:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, "utf-8")
-    assert text == path.read_text("utf-8"), f"{path}; see --update-golden"
+    expect_kept(text, path, update=update_golden)
 
 
 def test_no_other_text_is_kept() -> None:
-    assert {path.stem for path in FOLDER.iterdir()} == set(SAID)
+    expect_only(SAID, FOLDER)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.golden.kept import expect_kept, expect_only
 from tests.golden.test_source import CASES, Emitted
 
 from imbrex.config import tiles, tuning
@@ -55,11 +56,8 @@ def said(case: Emitted) -> Iterator[str]:
 @pytest.mark.parametrize("name", SHOWN)
 def test_panels_show_what_they_showed(name: str, update_golden: bool) -> None:
     text, path = "".join(f"{line}\n" for line in said(CASES[name])), FOLDER / f"{name}.txt"
-    if update_golden:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, "utf-8")
-    assert text == path.read_text("utf-8"), f"{path}; see --update-golden"
+    expect_kept(text, path, update=update_golden)
 
 
 def test_no_other_text_is_kept() -> None:
-    assert {path.stem for path in FOLDER.iterdir()} == set(SHOWN)
+    expect_only(SHOWN, FOLDER)

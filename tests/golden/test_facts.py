@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.golden.kept import expect_kept, expect_only
 from tests.unit.timing.published import LOOPS
 
 from imbrex.bench.gpu.sets import SETS
@@ -109,7 +110,8 @@ FACTS: dict[str, Callable[[], Iterator[str]]] = {
 @pytest.mark.parametrize("name", FACTS)
 def test_rows_hold_what_they_held(name: str, update_golden: bool) -> None:
     text, path = "".join(f"{line.rstrip()}\n" for line in FACTS[name]()), FOLDER / f"{name}.txt"
-    if update_golden:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, "utf-8")
-    assert text == path.read_text("utf-8"), f"{path}; see --update-golden"
+    expect_kept(text, path, update=update_golden)
+
+
+def test_no_other_text_is_kept() -> None:
+    expect_only(FACTS, FOLDER)

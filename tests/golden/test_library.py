@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.golden.kept import expect_kept, expect_only
 from tests.unit.library.test_build import MANY, NET
 
 from imbrex.library.cuda import CUDA
@@ -37,11 +38,8 @@ TEXTS = {
 def test_texts_are_as_they_were(name: str, update_golden: bool) -> None:
     path = FOLDER / f"{name}.txt"
     text = TEXTS[name].replace(f"Imbrex {__version__}", "Imbrex VERSION")
-    if update_golden:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, "utf-8")
-    assert text == path.read_text("utf-8"), f"{path}; see --update-golden"
+    expect_kept(text, path, update=update_golden)
 
 
 def test_no_other_text_is_kept() -> None:
-    assert {path.stem for path in FOLDER.iterdir()} == set(TEXTS)
+    expect_only(TEXTS, FOLDER)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.golden.kept import expect_kept, expect_only
 from tests.golden.test_source import CASES, Emitted, half
 
 from imbrex.config import tuning
@@ -126,11 +127,8 @@ def said(case: Emitted) -> Iterator[str]:
 @pytest.mark.parametrize("name", EACH)
 def test_rules_and_models_say_what_they_said(name: str, update_golden: bool) -> None:
     text, path = "".join(f"{line}\n" for line in said(EACH[name])), FOLDER / f"{name}.txt"
-    if update_golden:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, "utf-8")
-    assert text == path.read_text("utf-8"), f"{path}; see --update-golden"
+    expect_kept(text, path, update=update_golden)
 
 
 def test_no_other_text_is_kept() -> None:
-    assert {path.stem for path in FOLDER.iterdir()} == set(EACH)
+    expect_only(EACH, FOLDER)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.golden.kept import expect_kept, expect_only
 from tests.unit.tuner.test_report import TRIED, tuned
 
 from imbrex.bench.picture import Line, lines_picture
@@ -39,7 +40,8 @@ PAGES = {
 @pytest.mark.parametrize("name", PAGES)
 def test_pages_are_as_they_were(name: str, update_golden: bool) -> None:
     text, path = PAGES[name]().replace("><", ">\n<") + "\n", FOLDER / name
-    if update_golden:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, "utf-8")
-    assert text == path.read_text("utf-8"), f"{path}; see --update-golden"
+    expect_kept(text, path, update=update_golden)
+
+
+def test_no_other_text_is_kept() -> None:
+    expect_only((Path(name).stem for name in PAGES), FOLDER)

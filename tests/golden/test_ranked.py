@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.golden.kept import expect_kept, expect_only
 
 from imbrex.config.candidates import candidates, spent
 from imbrex.pipeline import Request, machine_for
@@ -68,7 +69,8 @@ def said(target: str, line: str) -> Iterator[str]:
 def test_the_model_says_what_it_said(target: str, update_golden: bool) -> None:
     text = "".join(f"{line.rstrip()}\n" for problem in CASES[target] for line in said(target, problem))
     path = FOLDER / f"{target}.txt"
-    if update_golden:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, "utf-8")
-    assert text == path.read_text("utf-8"), f"{path}; see --update-golden"
+    expect_kept(text, path, update=update_golden)
+
+
+def test_no_other_text_is_kept() -> None:
+    expect_only(CASES, FOLDER)

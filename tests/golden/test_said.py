@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.golden.kept import expect_kept, expect_only
 
 from imbrex.config import configuration, tiles, tuning
 from imbrex.diagnostic import Diagnostic
@@ -107,7 +108,8 @@ def said(asked: Asked) -> Iterator[str]:
 @pytest.mark.parametrize("name", ASKED)
 def test_the_same_is_said_of_the_same(name: str, update_golden: bool) -> None:
     text, path = "".join(said(ASKED[name])), FOLDER / f"{name}.txt"
-    if update_golden:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, "utf-8")
-    assert text == path.read_text("utf-8"), f"{path}; see --update-golden"
+    expect_kept(text, path, update=update_golden)
+
+
+def test_no_other_text_is_kept() -> None:
+    expect_only(ASKED, FOLDER)

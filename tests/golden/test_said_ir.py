@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.golden.kept import expect_kept, expect_only
 from tests.golden.test_source import CASES, Emitted
 
 from imbrex.config import tiles, tuning
@@ -63,7 +64,8 @@ def said(case: Emitted) -> Iterator[str]:
 @pytest.mark.parametrize("name", SHOWN)
 def test_the_same_is_said_of_the_same(name: str, update_golden: bool) -> None:
     text, path = "".join(said(CASES[name])), FOLDER / f"{name}.txt"
-    if update_golden:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, "utf-8")
-    assert text == path.read_text("utf-8"), f"{path}; see --update-golden"
+    expect_kept(text, path, update=update_golden)
+
+
+def test_no_other_text_is_kept() -> None:
+    expect_only(SHOWN, FOLDER)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.golden.kept import expect_kept
 
 from imbrex.config import tiles, tuning
 from imbrex.emit.bundle import Bundle
@@ -179,10 +180,7 @@ def test_source_is_as_it_was(case: str, update_golden: bool) -> None:
     bundle = emitted(case)
     for unit in bundle.units:
         path = FOLDER / case / f"{unit}.golden"
-        if update_golden:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(bundle.files[unit], encoding="utf-8")
-        assert bundle.files[unit] == path.read_text(encoding="utf-8"), f"{path}; see --update-golden"
+        expect_kept(bundle.files[unit], path, update=update_golden)
 
 
 def test_nothing_else_is_kept() -> None:

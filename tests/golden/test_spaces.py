@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.golden.kept import expect_kept, expect_only
 
 from imbrex.chip import CPU_ISAS, GPU_MACHINES, Machine
 from imbrex.config import tuning
@@ -146,7 +147,8 @@ SPACES: dict[str, Callable[[], Iterator[str]]] = {
 @pytest.mark.parametrize("name", SPACES)
 def test_there_is_what_there_was(name: str, update_golden: bool) -> None:
     text, path = "".join(f"{line.rstrip()}\n" for line in SPACES[name]()), FOLDER / f"{name}.txt"
-    if update_golden:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, "utf-8")
-    assert text == path.read_text("utf-8"), f"{path}; see --update-golden"
+    expect_kept(text, path, update=update_golden)
+
+
+def test_no_other_text_is_kept() -> None:
+    expect_only(SPACES, FOLDER)

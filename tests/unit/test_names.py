@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "imbrex"
+OF_GPUS = ("lower/warpgroup/", "emit/cuda/", "emit/emulate/", "emit/gpu/", "emit/hip/", "view/tensor/")
 VAGUE = {
     "told": ("",),
     "asked": ("",),
@@ -28,23 +29,13 @@ VAGUE = {
         "config/halo/",
         "config/warpgroup/",
         "config/xdlops/",
-        "lower/warpgroup/",
-        "emit/cuda/",
-        "emit/emulate/",
-        "emit/gpu/",
-        "emit/hip/",
-        "view/tensor/",
+        *OF_GPUS,
         "verify/",
     ),
     "places": (
         "index/",
         "config/",
-        "lower/warpgroup/",
-        "emit/cuda/",
-        "emit/emulate/",
-        "emit/gpu/",
-        "emit/hip/",
-        "view/tensor/",
+        *OF_GPUS,
     ),
 }
 """A word, and the folders and files whose names do without it."""
