@@ -101,6 +101,12 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(100_000, 20, 100)
 
 
+def pytest_sessionfinish() -> None:
+    """What is left at the end is not looked through five times, as pytest does for errors that nobody saw."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """Half again as many as cores: a worker that waits, for a compiler or a disk, leaves a core to others."""
     cores = os.cpu_count() or 1

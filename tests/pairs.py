@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from itertools import combinations
+from itertools import combinations, product
+from typing import TypeVar
 
 import pytest
 
-__all__ = ["keep_pairs", "seen_here"]
+__all__ = ["checkered", "keep_pairs", "seen_here", "some_of"]
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 Pairs = frozenset[tuple[tuple[str, str], ...]]
 
@@ -38,6 +42,17 @@ def seen_here(cases: Iterable[str], elsewhere: Collection[str]) -> list[str]:
     found = list(cases)
     assert set(elsewhere) <= set(found), set(elsewhere) - set(found)
     return [case for case in found if case not in elsewhere or os.environ.get("IMBREX_TESTS") == "all"]
+
+
+def checkered(rows: Iterable[A], columns: Iterable[B]) -> list[tuple[A, B]]:
+    """Every second of their pairs, as the fields of one colour; all of them with IMBREX_TESTS=all."""
+    pairs = product(enumerate(rows), enumerate(columns))
+    return [(a, b) for (i, a), (j, b) in pairs if (i + j) % 2 == 0 or os.environ.get("IMBREX_TESTS") == "all"]
+
+
+def some_of(cases: Iterable[A], step: int) -> list[A]:
+    """The first and every so-many-th after it; all of them with IMBREX_TESTS=all."""
+    return list(cases)[:: 1 if os.environ.get("IMBREX_TESTS") == "all" else step]
 
 
 def _fewest(cases: Mapping[pytest.Item, Pairs]) -> set[pytest.Item]:

@@ -124,7 +124,10 @@ class Lin:
         """Replace variables, simplifying again from the leaves up."""
         if not self.variables & env.keys():
             return self
-        return sum((_subs(a, env) * c for a, c in self.terms), lin(self.const))
+        made = [_subs(a, env) * c for a, c in self.terms]
+        return _collect(
+            (term for one in made for term in one.terms), self.const + sum(one.const for one in made)
+        )
 
     @cached_property
     def text(self) -> str:

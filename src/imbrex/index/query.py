@@ -128,7 +128,8 @@ def pointer_step(offset: Lin, loop: str, size: int, by: int = 1) -> Lin:
     """
     assert by >= 0, by
     before = var(loop, max(1, size - by))
-    step = offset.subs({loop: before + by}) - offset.subs({loop: before})
+    moving = Lin(tuple((atom, c) for atom, c in offset.terms if loop in atom.variables), 0)
+    step = moving.subs({loop: before + by}) - moving.subs({loop: before})
     return step.subs({loop: var(loop, size)})
 
 

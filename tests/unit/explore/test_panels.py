@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from tests.pairs import checkered
 from tests.unit.explore.studied import BACKWARD, DEPTHWISE, FORWARD, PRODUCT, WEIGHT, studied
 
 from imbrex.chip import CpuMachine
@@ -35,8 +36,10 @@ def test_regions_cover_every_element_once() -> None:
     assert (seen == values).all()
 
 
-@pytest.mark.parametrize("chip", ["avx512", "gfx908", "gfx950", "sm_90a"])
-@pytest.mark.parametrize("line", [FORWARD, BACKWARD, WEIGHT, PRODUCT, TALL])
+@pytest.mark.parametrize(
+    ("line", "chip"),
+    checkered([FORWARD, BACKWARD, WEIGHT, PRODUCT, TALL], ["avx512", "gfx908", "gfx950", "sm_90a"]),
+)
 def test_every_element_of_a_tile_has_one_holder(chip: str, line: str) -> None:
     subject = studied(chip, line).subject
     held, cut = subject.held, subject.tiling

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from tests.pairs import checkered
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
@@ -51,12 +52,13 @@ def layer(direction: Direction, **changed: Any) -> Conv2d:
 CASES = [
     *(
         Copied(layer(direction, h=4, w=10), TUNING, f"whole_images:{count}")
-        for direction, count in product(("forward", "backward_data", "backward_weight"), (16, 32, 64))
+        for direction, count in checkered(("forward", "backward_data", "backward_weight"), (16, 32, 64))
     ),
     *(
         Copied(layer(direction, h=h, w=w, stride=stride), TUNING, "whole_images:16")
-        for direction in ("backward_data", "backward_weight")
-        for h, w, stride in ((8, 20, 2), (12, 30, 3), (7, 20, 2))
+        for direction, (h, w, stride) in checkered(
+            ("backward_data", "backward_weight"), ((8, 20, 2), (12, 30, 3), (7, 20, 2))
+        )
     ),
     Copied(layer("backward_weight", c=32, k=48, h=2, w=12), TUNING, "whole_images:16"),
     Copied(layer("backward_weight", dtype="bf16", h=4, w=6), TUNING, "whole_images:32"),
@@ -67,30 +69,38 @@ CASES = [
     ),
     *(
         Copied(layer("backward_data", **{"k": 16, "y": 3, "x": 3, **sizes}), TUNING, algorithm)
-        for algorithm in ("interleaved", "channels_last")
-        for sizes in (
-            {"stride": 2, "pad_h": 1, "pad_w": 1, "h": 8, "w": 8},
-            {"stride": 2, "pad_h": 1, "pad_w": 0},
-            {"stride": (1, 2), "y": 1, "pad_w": (0, 1), "w": 6},
-            {"stride": (3, 2), "y": 1, "x": 1, "h": 8, "w": 12},
-            {"stride": 2, "y": 1, "x": 1},
-            {"stride": (2, 4), "dilation": (2, 2), "x": 2, "h": 9, "w": 12},
+        for algorithm, sizes in checkered(
+            ("interleaved", "channels_last"),
+            (
+                {"stride": 2, "pad_h": 1, "pad_w": 1, "h": 8, "w": 8},
+                {"stride": 2, "pad_h": 1, "pad_w": 0},
+                {"stride": (1, 2), "y": 1, "pad_w": (0, 1), "w": 6},
+                {"stride": (3, 2), "y": 1, "x": 1, "h": 8, "w": 12},
+                {"stride": 2, "y": 1, "x": 1},
+                {"stride": (2, 4), "dilation": (2, 2), "x": 2, "h": 9, "w": 12},
+            ),
         )
     ),
     *(
         Copied(layer(direction, stride=(2, 3), **pads), TUNING, algorithm)
-        for pads in ({}, {"pad_h": 1, "pad_w": (1, 2)}, {"x": 3})
-        for direction, algorithm in (
-            ("forward", "channels_last"),
-            ("backward_weight", "channels_last"),
-            ("backward_weight", "input_last"),
+        for pads, (direction, algorithm) in checkered(
+            ({}, {"pad_h": 1, "pad_w": (1, 2)}, {"x": 3}),
+            (
+                ("forward", "channels_last"),
+                ("backward_weight", "channels_last"),
+                ("backward_weight", "input_last"),
+            ),
         )
     ),
     *(
         Copied(layer(direction, y=3, x=3, pad_h=1, pad_w=1, **sizes), TUNING, algorithm)
-        for direction in ("forward", "backward_data", "backward_weight")
-        for algorithm in ("channels_last", "all_last")
-        for sizes in ({}, {"c": 32, "k": 64, "h": 5, "w": 14}, {"groups": 2, "c": 32, "k": 32})
+        for direction, (algorithm, sizes) in checkered(
+            ("forward", "backward_data", "backward_weight"),
+            product(
+                ("channels_last", "all_last"),
+                ({}, {"c": 32, "k": 64, "h": 5, "w": 14}, {"groups": 2, "c": 32, "k": 32}),
+            ),
+        )
     ),
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from tests.pairs import checkered, some_of
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -47,8 +48,11 @@ class Shared(Case):
 
 WEIGHT = Conv2d("backward_weight", n=2, c=3, h=6, w=5, k=4, y=3, x=3, pad_h=(1, 1), pad_w=(1, 0))
 CASES = [
-    *(Shared(Gemm(37, 40, 50, alpha=2.0), tuning, schedule=s) for tuning in (GENERAL, CPU) for s in MODES),
-    *(Shared(Gemm(40, 37, 80, dtype="f16"), WAVES, schedule=s) for s in MODES),
+    *(
+        Shared(Gemm(37, 40, 50, alpha=2.0), tuning, schedule=s)
+        for tuning, s in checkered((GENERAL, CPU), MODES)
+    ),
+    *(Shared(Gemm(40, 37, 80, dtype="f16"), WAVES, schedule=s) for s in some_of(MODES, 2)),
     *(Shared(Gemm(40, 37, 80, dtype="f16", beta=2.0), WAVES, schedule=f"reduce_k:{n}") for n in (3, 9, 20)),
     Shared(Gemm(37, 40, 50, batch=2, beta=3.0), GENERAL, schedule="stream_k:5"),
     *(Shared(WEIGHT, tuning, schedule="stream_k:5") for tuning in (GENERAL, CPU)),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import pytest
+from tests.pairs import checkered
 from xdsl.passes import ModulePass
 
 from imbrex.ir.attrs import Int
@@ -59,8 +61,10 @@ CASES = [
     *(Warpgroups(problem, SMALL) for problem in (FORWARD, WEIGHT, DATA)),
     *(
         Warpgroups(Gemm(150, 200, 333, dtype="f16", beta=2.0), t, schedule=s)
-        for t in (SMALL, WIDE)
-        for s in ("split_k:40", "stream_k:3", "stream_k:7", "two_tile:4", "two_tile_dp_first:3", "stream_k")
+        for t, s in checkered(
+            (SMALL, WIDE),
+            ("split_k:40", "stream_k:3", "stream_k:7", "two_tile:4", "two_tile_dp_first:3", "stream_k"),
+        )
     ),
     Warpgroups(WEIGHT, SMALL, schedule="stream_k:5"),
     *(
@@ -71,9 +75,7 @@ CASES = [
     Warpgroups(WEIGHT, SMALL, schedule="cluster_k:2"),
     *(
         Warpgroups(Gemm(70, 77, 67, dtype=t, transpose_a=a, transpose_b=b, beta=2.0), BYTES, "aligned")
-        for t in ("f16", "i8")
-        for a in (True, False)
-        for b in (True, False)
+        for t, (a, b) in checkered(("f16", "i8"), product((True, False), repeat=2))
     ),
     Warpgroups(Gemm(135, 77, 331, dtype="f16", batch=2), SMALL, "aligned", "stream_k:5"),
     Warpgroups(Gemm(70, 77, 67, dtype="tf32", transpose_a=True), WIDE, "aligned"),

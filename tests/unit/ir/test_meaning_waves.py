@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.pairs import checkered
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -65,12 +66,14 @@ GEMMS = [
 ]
 CONVS = [
     Case(conv(direction, **{"c": 8, "k": 8, "dtype": name, **form}), TYPES[name])
-    for direction in DIRECTIONS
-    for name, form in (
-        ("f16", {}),
-        ("f32", {"stride": (2, 1)}),
-        ("f16", {**NHWC, "groups": 2, "c": 16}),
-        ("f32", {**NHWC, "dilation": (2, 1), "pad_h": (2, 1)}),
+    for direction, (name, form) in checkered(
+        DIRECTIONS,
+        (
+            ("f16", {}),
+            ("f32", {"stride": (2, 1)}),
+            ("f16", {**NHWC, "groups": 2, "c": 16}),
+            ("f32", {**NHWC, "dilation": (2, 1), "pad_h": (2, 1)}),
+        ),
     )
 ]
 OVERLAP = Case(conv("backward_data", c=8, k=8, dtype="f16"), F16, "v1r1")
@@ -82,7 +85,7 @@ def test_every_level_computes_the_problem(case: Case) -> None:
     assert_every_level_is_right(case, left_out=("problem", "conv-to-gemm", "unfold"))
 
 
-@pytest.mark.parametrize("case", [GEMMS[0], GEMMS[3], *GEMMS[12:23:3]], ids=str)
+@pytest.mark.parametrize("case", [GEMMS[3], *GEMMS[12:23:4]], ids=str)
 def test_every_level_means_the_same_as_its_text(case: Case) -> None:
     assert_every_level_is_its_text(case)
 
@@ -102,7 +105,7 @@ def test_control_every_operation_of_a_workgroup_counts(case: Case, kind: type[Op
 def test_control_every_operation_of_a_work_item_counts(case: Case, kind: type[Operation]) -> None:
     module = case.lowered()
     count = len(operations(module, kind))
-    step = max(1, count // 6)
+    step = max(1, count // 4)
     assert [i for i in range(0, count, step) if not is_wrong(case, without(module, kind, i))] == []
 
 

@@ -130,8 +130,8 @@ class TransformOp(MiopenOp):
         if position is not None:
             key = "gridwise_gemm_argument_position"
             expect(0 <= position.data <= 2, f"an argument position is 0, 1 or 2, got {position.data}", key)
-        elements = element_of(self.source), element_of(self.result)
-        expect(elements[0] == elements[1], f"a view keeps its element type {elements[0]}", "result", 0)
+        if (element := element_of(self.source)) != element_of(self.result):
+            raise InvalidField(f"a view keeps its element type {element}", "result", 0)
         expect(space_of(self.source) == space_of(self.result), "a view keeps its memory space", "result", 0)
         self._verify_sizes()
 
@@ -168,12 +168,14 @@ class TransformOp(MiopenOp):
         raise InvalidField(message, "layout", at, side.words, i)
 
     def _verify_rank(self, what: str, names: tuple[str, ...], shape: Shape, path: tuple[str, int]) -> None:
+        if len(shape) == len(names):
+            return
         want = "".join(f"{shape_text([s])}x" for s in [*shape, *[None] * len(names)][: len(names)])
         message = (
             f"the {what} type has rank {len(shape)} but {len(names)} dimensions are named:"
             f" {', '.join(names) or 'none'}; write memref<{want}{element_of(self.result)}>"
         )
-        expect(len(shape) == len(names), message, *path)
+        raise InvalidField(message, *path)
 
     def _verify_sizes(self) -> None:
         """Sizes that are known must obey each entry's rule."""

@@ -7,7 +7,7 @@ have anything: a raster is wider than the image that it holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Final, NamedTuple
 
@@ -102,18 +102,18 @@ def _differs(found: Halo, product: Product) -> str | None:
     k = (taps[:, None] + np.unique([0, 1, tile.row - 1, tile.channels - 1])).reshape(-1, 1)
     d = np.arange(tile.d)[None]
     (element,), _ = tile.starts.evaluate([k, d])
-    for batch, number in looked_at(product, LOOKED_AT):
-        row = number * tile.d + d
-        want, cares = wanted(product, batch, k, row)
-        wrong = (reached(found, element, {"batch": batch, "tile": number}) != want) & cares
-        if wrong.any():
-            first_wrong = np.argwhere(wrong)[0]
-            where = {"k": int(k[first_wrong[0], 0]), "row": int(row[0, first_wrong[1]])}
-            return f"what would be read at {where} is not the operand's element"
+    batches, tiles = (np.array(n)[:, None, None] for n in zip(*looked_at(product, LOOKED_AT), strict=True))
+    row = tiles * tile.d + d
+    want, cares = wanted(product, batches, k, row)
+    wrong = (reached(found, element, {"batch": batches, "tile": tiles}) != want) & cares
+    if wrong.any():
+        seen, of_k, of_d = np.argwhere(wrong)[0]
+        where = {"k": int(k[of_k, 0]), "row": int(row[seen, 0, of_d])}
+        return f"what would be read at {where} is not the operand's element"
     return None
 
 
-def reached(found: Halo, element: Ints, env: dict[str, int]) -> Ints:
+def reached(found: Halo, element: Ints, env: Mapping[str, Ints]) -> Ints:
     """The offset of what lies at an element of shared memory; -1 for zeros, -2 beyond the box."""
     tile, box = found.tile, found.box
     block, rest = np.divmod(element, tile.raster * tile.row)

@@ -97,28 +97,25 @@ def _taps(high: Moves, column: Moves) -> tuple[tuple[int, int], ...] | None:
 
 
 def _differs(found: Lines, product: Product, line: int) -> str | None:
-    """Where a sum that is stored would be of another element than the map's; None where none is."""
-    for batch, number in looked_at(product, LOOKED_AT):
-        for step in range(product.rows // line + found.slots - 1):
-            if reason := _differs_at(found, product, line, {"batch": batch, "tile": number, "step": step}):
-                return reason
-    return None
+    """Where a sum that is stored would be of another element than the map's; None where none is.
 
-
-def _differs_at(found: Lines, product: Product, line: int, env: dict[str, int]) -> str | None:
-    tile, number = found.tile, {tap: i for i, tap in enumerate(found.taps)}
-    inner = np.unique([0, 1, tile.row - 1, tile.channels - 1])
-    pixel = np.arange(line)[None]
-    for (y, x), tap in number.items():
-        result = env["step"] - y
-        if not 0 <= result < product.rows // line:
-            continue
-        (element,), _ = tile.starts.evaluate([(x * tile.channels + inner)[:, None], pixel])
-        row = env["tile"] * product.rows + result * line + pixel
-        want, cares = wanted(product, env["batch"], (tap * tile.channels + inner)[:, None], row)
-        top, rows = found.exists.index.eval(env), np.int64(lin(found.exists.size).const)
-        is_there = bool(0 <= top < rows)
-        got = reached(Halo(tile, found.box), element, env) if is_there else np.full_like(want, -1)
-        if ((np.maximum(got, -1) != want) & cares).any():
-            return f"what would be read at step {env['step']} of tile {env['tile']} is not the operand's"
+    All tiles that are looked at and all of their steps at once, a tap after the other.
+    """
+    places = zip(*looked_at(product, LOOKED_AT), strict=True)
+    batches, tiles = (np.array(numbers)[:, None, None, None] for numbers in places)
+    lines, tile = product.rows // line, found.tile
+    steps = np.arange(lines + found.slots - 1)[:, None, None]
+    env = {"batch": batches, "tile": tiles, "step": steps}
+    top, rows = found.exists.index.eval(env), np.int64(lin(found.exists.size).const)
+    inner, pixel = np.unique([0, 1, tile.row - 1, tile.channels - 1])[:, None], np.arange(line)
+    for tap, (y, x) in enumerate(found.taps):
+        result = steps - y
+        (element,), _ = tile.starts.evaluate([x * tile.channels + inner, pixel])
+        row = tiles * product.rows + np.clip(result, 0, lines - 1) * line + pixel
+        want, cares = wanted(product, batches, tap * tile.channels + inner, row)
+        got = np.where((top >= 0) & (top < rows), reached(Halo(tile, found.box), element, env), -1)
+        wrong = (np.maximum(got, -1) != want) & cares & (result >= 0) & (result < lines)
+        if wrong.any():
+            seen, step, *_ = np.argwhere(wrong)[0]
+            return f"what would be read at step {step} of tile {tiles.flat[seen]} is not the operand's"
     return None

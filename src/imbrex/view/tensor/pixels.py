@@ -238,7 +238,7 @@ def looked_at(product: Product, count: int) -> list[tuple[int, int]]:
     return sorted(sampled)
 
 
-def wanted(product: Product, batch: int, k: Ints, row: Ints) -> tuple[Ints, Bools]:
+def wanted(product: Product, batch: Ints, k: Ints, row: Ints) -> tuple[Ints, Bools]:
     """The offset of the operand's element, -1 where there is none; does it go into a sum that is stored?"""
     d = product.d_name
     at: dict[str, Any] = {BATCH: batch, product.k_name: k, d: np.minimum(row, product.sizes[d] - 1)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -109,7 +110,7 @@ def _argument(value: Any) -> Any:
 @pytest.fixture(scope="session", params=LEVELS)
 def device(request: pytest.FixtureRequest, kernel_cache: Path) -> Device:
     sources = device_headers("cpu") | {f: (HERE / f).read_text() for f in ("tables.h", *UNITS)}
-    optimised = "-O1" if request.param == LEVELS[0] else "-O0"  # once is enough: the compiler is the same
+    optimised = "-O1" if os.environ.get("IMBREX_TESTS") == "all" else "-O0"
     flags = (optimised, "-Werror", *WARNINGS)
     with FileLock(f"{kernel_cache}-device-{request.param}.lock"):  # what one worker builds the others find
         library = build_shared(sources, flags=flags, isa=isa(request.param))
