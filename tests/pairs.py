@@ -1,4 +1,5 @@
-"""Of a test with three parameters and more: few of its cases that have every pair of values between them.
+"""Few cases of many: those of three parameters and more that have every pair of values between them, and those of
+two that have every value.
 
 What breaks a kernel is seldom one case alone, and never needs all.  IMBREX_TESTS=all runs every case.
 """
@@ -6,16 +7,15 @@ What breaks a kernel is seldom one case alone, and never needs all.  IMBREX_TEST
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations, product
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
-__all__ = ["checkered", "keep_pairs", "seen_here", "some_of"]
+__all__ = ["in_turn", "keep_pairs", "seen_here", "some_of"]
 
-A = TypeVar("A")
-B = TypeVar("B")
+T = TypeVar("T")
 
 Pairs = frozenset[tuple[tuple[str, str], ...]]
 
@@ -44,15 +44,21 @@ def seen_here(cases: Iterable[str], elsewhere: Collection[str]) -> list[str]:
     return [case for case in found if case not in elsewhere or os.environ.get("IMBREX_TESTS") == "all"]
 
 
-def checkered(rows: Iterable[A], columns: Iterable[B]) -> list[tuple[A, B]]:
-    """Every second of their pairs, as the fields of one colour; all of them with IMBREX_TESTS=all."""
-    pairs = product(enumerate(rows), enumerate(columns))
-    return [(a, b) for (i, a), (j, b) in pairs if (i + j) % 2 == 0 or os.environ.get("IMBREX_TESTS") == "all"]
-
-
-def some_of(cases: Iterable[A], step: int) -> list[A]:
+def some_of(cases: Iterable[T], step: int) -> list[T]:
     """The first and every so-many-th after it; all of them with IMBREX_TESTS=all."""
     return list(cases)[:: 1 if os.environ.get("IMBREX_TESTS") == "all" else step]
+
+
+def in_turn(*values: Sequence[Any], whole: Collection[Any] = ()) -> list[tuple[Any, ...]]:
+    """Rows of a value of each parameter: the next of one with the next of the others, until all were there.
+
+    whole: values that meet every other, such as the hardest shape.  All rows with IMBREX_TESTS=all.
+    """
+    rows = dict(zip(product(*(range(len(v)) for v in values)), product(*values), strict=True))
+    if os.environ.get("IMBREX_TESTS") == "all":
+        return list(rows.values())
+    turn = {tuple(i % len(v) for v in values) for i in range(max(map(len, values)))}
+    return [row for at, row in rows.items() if at in turn or any(value in whole for value in row)]
 
 
 def _fewest(cases: Mapping[pytest.Item, Pairs]) -> set[pytest.Item]:

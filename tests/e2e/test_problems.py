@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from itertools import product
 from typing import Any
 
 import pytest
 from tests.e2e.many import Case, wrong
+from tests.pairs import in_turn
 
 from imbrex.problem import Gemm, Problem, parse_problem
 
@@ -27,13 +26,11 @@ LAYOUTS = {
     "CNHW": " -I CNHW -f CKYX -O HWNK",
 }
 DIRECTIONS = (1, 2, 4)
-OPTIMISED = [
-    (shape, direction)
-    for i, shape in enumerate(SHAPES)
-    for j, direction in enumerate(DIRECTIONS)
-    if shape.startswith("stride, dilation") or i % 3 == j or os.environ.get("IMBREX_TESTS") == "all"
-]
+HARDEST = "stride, dilation, groups, asymmetric pads"
+OPTIMISED = in_turn(list(SHAPES), DIRECTIONS, whole=[HARDEST])
 """Of test_optimised: the hardest shape in every direction, each other one in one."""
+OTHERS = [row for row in in_turn(list(SHAPES), (2, 4, 1)) if row not in OPTIMISED]
+"""Each shape that is not the hardest in another direction."""
 TYPES = ("convfp16", "convbfp16", "convfp64", "convint8")
 
 
@@ -49,9 +46,7 @@ def check(built: Any) -> None:
         assert result.is_right, str(result)
 
 
-@pytest.mark.parametrize(
-    ("shape", "direction"), [case for case in product(SHAPES, DIRECTIONS) if case not in OPTIMISED]
-)
+@pytest.mark.parametrize(("shape", "direction"), OTHERS)
 def test_shapes(shape: str, direction: int, build: Any) -> None:
     check(build(conv(shape, direction)))
 
@@ -59,7 +54,7 @@ def test_shapes(shape: str, direction: int, build: Any) -> None:
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_lanes(direction: int) -> None:
     """The same on the lane-level build, with the tuning that the model chooses for a GPU."""
-    cases = [Case(conv(shape, direction), None) for shape in SHAPES]
+    cases = [Case(conv(shape, way), None) for shape, way in OPTIMISED if way == direction]
     assert wrong(cases, values=("integer", "float")) == []
 
 
@@ -79,8 +74,7 @@ def test_types_on_lanes() -> None:
     assert wrong(cases, values=("integer", "float")) == []
 
 
-@pytest.mark.parametrize("direction", [2, 4])
-@pytest.mark.parametrize("op", ["convfp16", "convbfp16", "convfp64"])
+@pytest.mark.parametrize(("direction", "op"), in_turn([2, 4], ["convfp16", "convbfp16", "convfp64"]))
 def test_gradients_of_types(op: str, direction: int, build: Any) -> None:
     check(build(conv("primes, 3x3", direction, "NCHW", op)))
 

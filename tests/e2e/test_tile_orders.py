@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.pairs import in_turn
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel, compile
@@ -44,28 +45,28 @@ ON_THE_CPU = (
     (CPU, "stream_k:7/wgm=1/along=n"),
     (SWAPPED, "two_tile:3/wgm=99"),
 )
-IN_TURN = [(name, *ON_THE_CPU[(i + j) % 4]) for i, name in enumerate(PROBLEMS) for j in range(2)]
-"""Each problem in two orders, each order on half of the problems."""
 
 
-@pytest.mark.parametrize(("name", "text", "schedule"), IN_TURN)
-def test_the_cpu(name: str, text: str, schedule: str) -> None:
+@pytest.mark.parametrize(("name", "order"), in_turn(list(PROBLEMS), ON_THE_CPU, whole=["ragged"]))
+def test_the_cpu(name: str, order: tuple[str, str]) -> None:
+    text, schedule = order
     kernel = compile(PROBLEMS[name], tuning=text, schedule=schedule, threads=2)
     assert kernel.schedules[0] == schedule and is_right(kernel)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-@pytest.mark.parametrize("schedule", ["data_parallel/wgm=2/xcd=3", "two_tile:5/wgm=3/along=n/xcd=8"])
+OF_A_GPU = ("data_parallel/wgm=2/xcd=3", "two_tile:5/wgm=3/along=n/xcd=8")
+
+
+@pytest.mark.parametrize(("schedule", "name"), in_turn(OF_A_GPU, list(PROBLEMS), whole=["ragged"]))
 def test_a_gpus_schedule(schedule: str, name: str) -> None:
     kernel = compile(PROBLEMS[name], "gfx942", GENERAL, emulate=True, schedule=schedule, threads=2)
     assert is_right(kernel)
 
 
 MODES = ("data_parallel", "stream_k:13", "split_k:40")
-OF_WAVES = [(MODES[(i + j) % 3], order) for i, order in enumerate((*ORDERS, *DIES)) for j in range(2)]
 
 
-@pytest.mark.parametrize(("mode", "order"), OF_WAVES)
+@pytest.mark.parametrize(("mode", "order"), in_turn(MODES, (*ORDERS, *DIES)))
 def test_matrix_instructions(mode: str, order: str) -> None:
     """One thread: whoever is waited for has started earlier, whatever the order."""
     problem = Gemm(131, 167, 100, dtype="f16")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from tests.pairs import checkered
+from tests.pairs import in_turn
 
 from imbrex.chip import CPU_ISAS, CpuMachine
 from imbrex.config.algorithm.product import Products
@@ -47,7 +47,7 @@ def seconds(problem: Problem, of: Configuration, machine: object) -> float:
     return cycles(tuning, made.products[0].context, machine)
 
 
-@pytest.mark.parametrize(("text", "threads"), checkered([LAYER, IMAGES], [1, 2, 4]))
+@pytest.mark.parametrize(("text", "threads"), in_turn([LAYER, IMAGES], [1, 2, 4]))
 def test_no_number_loses_much(text: str, threads: int) -> None:
     """Of few images each block is one that all threads have work with."""
     found = dict(zip(range(1, 17), losses(text, threads, tuple(range(1, 17))), strict=True))

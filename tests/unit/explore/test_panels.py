@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tests.pairs import checkered
+from tests.pairs import in_turn
 from tests.unit.explore.studied import BACKWARD, DEPTHWISE, FORWARD, PRODUCT, WEIGHT, studied
 
 from imbrex.chip import CpuMachine
@@ -38,7 +38,9 @@ def test_regions_cover_every_element_once() -> None:
 
 @pytest.mark.parametrize(
     ("line", "chip"),
-    checkered([FORWARD, BACKWARD, WEIGHT, PRODUCT, TALL], ["avx512", "gfx908", "gfx950", "sm_90a"]),
+    in_turn(
+        [FORWARD, BACKWARD, WEIGHT, PRODUCT, TALL], ["avx512", "gfx908", "gfx950", "sm_90a"], whole=[FORWARD]
+    ),
 )
 def test_every_element_of_a_tile_has_one_holder(chip: str, line: str) -> None:
     subject = studied(chip, line).subject

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.pairs import checkered, some_of
+from tests.pairs import in_turn, some_of
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
@@ -107,8 +107,8 @@ CONVS = [
 V1R1 = [Case(conv("backward_data", **form), GENERAL, "v1r1") for form in some_of(FORMS.values(), 2)]
 CPU_CONVS = [
     Case(conv(direction, **FORMS[form]), tuning)
-    for direction, (form, tuning) in checkered(
-        DIRECTIONS, zip(("stride", "groups", "nhwc", "both", "odd layouts"), CPU_FORMS, strict=False)
+    for direction, (form, tuning) in in_turn(
+        DIRECTIONS, list(zip(("stride", "groups", "nhwc", "both", "odd layouts"), CPU_FORMS, strict=False))
     )
 ]
 CPU_PANELS = [Case(Gemm(21, 35, 45), tuning) for tuning in CPU_FORMS]
@@ -212,7 +212,7 @@ def test_control_every_operation_of_a_work_item_counts(case: Case, kind: type[Op
 READ_AHEAD = (GENERAL, "v1:general:64,64,32,8,4,2", "v1:general:64,32,32,16,2,2")
 
 
-@pytest.mark.parametrize(("text", "depth"), checkered(READ_AHEAD, (1, 4, 9, 17, 33)))
+@pytest.mark.parametrize(("text", "depth"), in_turn(READ_AHEAD, (1, 4, 9, 17, 33)))
 def test_reading_ahead_is_the_same_product(text: str, depth: int) -> None:
     """On Hopper: a is stored with k along memory, and so is b; lanes along k, gaps in LDS."""
     for is_transposed in (False, True):

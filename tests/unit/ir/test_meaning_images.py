@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from tests.pairs import checkered
+from tests.pairs import in_turn
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
@@ -52,11 +52,11 @@ def layer(direction: Direction, **changed: Any) -> Conv2d:
 CASES = [
     *(
         Copied(layer(direction, h=4, w=10), TUNING, f"whole_images:{count}")
-        for direction, count in checkered(("forward", "backward_data", "backward_weight"), (16, 32, 64))
+        for direction, count in in_turn(("forward", "backward_data", "backward_weight"), (16, 32, 64))
     ),
     *(
         Copied(layer(direction, h=h, w=w, stride=stride), TUNING, "whole_images:16")
-        for direction, (h, w, stride) in checkered(
+        for direction, (h, w, stride) in in_turn(
             ("backward_data", "backward_weight"), ((8, 20, 2), (12, 30, 3), (7, 20, 2))
         )
     ),
@@ -69,7 +69,7 @@ CASES = [
     ),
     *(
         Copied(layer("backward_data", **{"k": 16, "y": 3, "x": 3, **sizes}), TUNING, algorithm)
-        for algorithm, sizes in checkered(
+        for algorithm, sizes in in_turn(
             ("interleaved", "channels_last"),
             (
                 {"stride": 2, "pad_h": 1, "pad_w": 1, "h": 8, "w": 8},
@@ -83,7 +83,7 @@ CASES = [
     ),
     *(
         Copied(layer(direction, stride=(2, 3), **pads), TUNING, algorithm)
-        for pads, (direction, algorithm) in checkered(
+        for pads, (direction, algorithm) in in_turn(
             ({}, {"pad_h": 1, "pad_w": (1, 2)}, {"x": 3}),
             (
                 ("forward", "channels_last"),
@@ -94,11 +94,13 @@ CASES = [
     ),
     *(
         Copied(layer(direction, y=3, x=3, pad_h=1, pad_w=1, **sizes), TUNING, algorithm)
-        for direction, (algorithm, sizes) in checkered(
+        for direction, (sizes, algorithm) in in_turn(
             ("forward", "backward_data", "backward_weight"),
-            product(
-                ("channels_last", "all_last"),
-                ({}, {"c": 32, "k": 64, "h": 5, "w": 14}, {"groups": 2, "c": 32, "k": 32}),
+            list(
+                product(
+                    ({}, {"c": 32, "k": 64, "h": 5, "w": 14}, {"groups": 2, "c": 32, "k": 32}),
+                    ("channels_last", "all_last"),
+                )
             ),
         )
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from tests.pairs import checkered, some_of
+from tests.pairs import in_turn, some_of
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -50,7 +50,7 @@ WEIGHT = Conv2d("backward_weight", n=2, c=3, h=6, w=5, k=4, y=3, x=3, pad_h=(1, 
 CASES = [
     *(
         Shared(Gemm(37, 40, 50, alpha=2.0), tuning, schedule=s)
-        for tuning, s in checkered((GENERAL, CPU), MODES)
+        for tuning, s in in_turn((GENERAL, CPU), MODES)
     ),
     *(Shared(Gemm(40, 37, 80, dtype="f16"), WAVES, schedule=s) for s in some_of(MODES, 2)),
     *(Shared(Gemm(40, 37, 80, dtype="f16", beta=2.0), WAVES, schedule=f"reduce_k:{n}") for n in (3, 9, 20)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import pytest
-from tests.pairs import checkered
+from tests.pairs import in_turn
 from xdsl.passes import ModulePass
 
 from imbrex.ir.attrs import Int
@@ -61,7 +61,7 @@ CASES = [
     *(Warpgroups(problem, SMALL) for problem in (FORWARD, WEIGHT, DATA)),
     *(
         Warpgroups(Gemm(150, 200, 333, dtype="f16", beta=2.0), t, schedule=s)
-        for t, s in checkered(
+        for t, s in in_turn(
             (SMALL, WIDE),
             ("split_k:40", "stream_k:3", "stream_k:7", "two_tile:4", "two_tile_dp_first:3", "stream_k"),
         )
@@ -75,7 +75,7 @@ CASES = [
     Warpgroups(WEIGHT, SMALL, schedule="cluster_k:2"),
     *(
         Warpgroups(Gemm(70, 77, 67, dtype=t, transpose_a=a, transpose_b=b, beta=2.0), BYTES, "aligned")
-        for t, (a, b) in checkered(("f16", "i8"), product((True, False), repeat=2))
+        for t, (a, b) in in_turn(("f16", "i8"), list(product((True, False), repeat=2)))
     ),
     Warpgroups(Gemm(135, 77, 331, dtype="f16", batch=2), SMALL, "aligned", "stream_k:5"),
     Warpgroups(Gemm(70, 77, 67, dtype="tf32", transpose_a=True), WIDE, "aligned"),

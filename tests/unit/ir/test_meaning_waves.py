@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.pairs import checkered
+from tests.pairs import in_turn
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -66,7 +66,7 @@ GEMMS = [
 ]
 CONVS = [
     Case(conv(direction, **{"c": 8, "k": 8, "dtype": name, **form}), TYPES[name])
-    for direction, (name, form) in checkered(
+    for direction, (name, form) in in_turn(
         DIRECTIONS,
         (
             ("f16", {}),
