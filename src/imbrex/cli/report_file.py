@@ -7,15 +7,19 @@ from typing import Any
 
 from imbrex.cli.text import json_text
 from imbrex.diagnostic import Diagnostic
+from imbrex.limit import expect_path
 from imbrex.whole_file import write_text
 
 __all__ = ["file_name", "file_path", "write_report"]
 
 
 def file_name(text: str) -> str:
-    """A path that an option names; a Diagnostic for an empty one, which would be the working directory."""
+    """A path that an option names; a Diagnostic, before anything is computed, for one that is too deep, and for
+    an empty one, which would be the working directory.
+    """
     if not text:
         raise Diagnostic("a path is empty", hint="name a file or a folder; '.' is the working directory")
+    expect_path(text)
     return text
 
 

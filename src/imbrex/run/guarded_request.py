@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -63,11 +63,11 @@ def in_python(request: GuardedRequest) -> Answer | int:
     """The answer of an interpreter that has nothing of this package, or the signal that ended it."""
     command = (sys.executable, "-I", "-S", str(Path(guarded_call.__file__)))
     try:
-        said = ended(command, json.dumps(asdict(request)), request.fd)
+        said = ended(command, marshal.dumps(asdict(request)).hex(), request.fd)
     except NoAnswer as error:
         entry_bytes(Path(request.library))
         raise RuntimeError(f"'{request.symbol}' was not called: {error}") from None
-    return said if isinstance(said, int) else Answer(**json.loads(said))
+    return said if isinstance(said, int) else Answer(**marshal.loads(bytes.fromhex(said)))
 
 
 def ended(command: Sequence[str], given: str = "", *files: int) -> str | int:
