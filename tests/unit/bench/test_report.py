@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from tests.pairs import in_turn
 
 from imbrex.bench.apart import Apart
 from imbrex.bench.ceiling import ceiling, copy
@@ -73,8 +74,10 @@ def test_every_type_has_the_ceiling_of_its_unit(element: DType) -> None:
     assert found.peak(0.0).gigaflops > 0
 
 
-@pytest.mark.parametrize("threads", [1, 2, 5])
-@pytest.mark.parametrize("size", [0, 3, 1 << 17, (1 << 17) + 2, 3_000_001, 12 << 20])
+SIZES = (0, 3, 1 << 17, (1 << 17) + 2, 3_000_001, 12 << 20)
+
+
+@pytest.mark.parametrize(("size", "threads"), in_turn(SIZES, [1, 2, 5], whole=[3_000_001]))
 def test_a_copy_is_of_any_size(size: int, threads: int) -> None:
     found = copy(size, threads)
     assert found() == 0 and found.source.all() and (found.result == found.source).all()

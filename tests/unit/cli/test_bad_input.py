@@ -195,9 +195,7 @@ def test_files_that_cannot_be_read_or_written(imbrex: Imbrex, tmp_path: Path) ->
     assert said.code == 1
     assert f"cannot write to '{tmp_path / 'file'}'" in said.errors
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file"], "nothing half-written"
-    said = imbrex(
-        "bench", GEMM, "--threads", "1", "--peers", "", "--seconds", "0", "-o", str(tmp_path / "file" / "r")
-    )
+    said = imbrex("map", "4x4", "-o", str(tmp_path / "file" / "r"))
     assert (said.code, f"cannot write '{tmp_path / 'file' / 'r'}'" in said.errors) == (1, True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -96,7 +97,7 @@ def test_run_says_when_a_result_is_wrong(imbrex: Imbrex, monkeypatch: pytest.Mon
 
 
 def test_problems_come_from_a_file_a_line_or_standard_input(
-    imbrex: Imbrex, process: Imbrex, tmp_path: Path
+    imbrex: Imbrex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "problems.txt").write_text(f"# two\n{GEMM}\n\n{CONV}\n")
     (tmp_path / "gemm.json").write_text(json.dumps({"problem": "gemm", "m": 5, "n": 7, "k": 9}))
@@ -107,7 +108,8 @@ def test_problems_come_from_a_file_a_line_or_standard_input(
     assert (
         "kernel        layer, target cpu" in imbrex("run", str(tmp_path / "gemm.mlir"), "--seconds", "0").out
     )
-    assert "right: 35 elements" in process("run", "-", "--seconds", "0", text=GEMM).out
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(GEMM.encode())))
+    assert "right: 35 elements" in imbrex("run", "-", "--seconds", "0").out
 
 
 def test_layout_is_of_all_three_arrays(imbrex: Imbrex) -> None:
@@ -216,18 +218,14 @@ def test_explain_meaning(imbrex: Imbrex, target: str) -> None:
 
 def test_bench(imbrex: Imbrex, tmp_path: Path) -> None:
     report = tmp_path / "results" / "report.json"
-    said = imbrex("bench", GEMM, "--threads", "1", "--peers", "numpy", "--seconds", "0.01", "-o", str(report))
+    finished = 'gemm -m 16 -n 16 -k 16 --epilogue "relu(x + bias)"'
+    words = ("--threads", "1", "--peers", "numpy", "--seconds", "0.01", "-o", str(report))
+    said = imbrex("bench", GEMM, finished, *words)
     assert said.code == 0
     assert "geometric means on 1 thread" in said.out and "x numpy" in said.out
-    document = json.loads(report.read_text())
-    assert (document["rows"][0]["right"], document["peers"].keys()) == (True, {"numpy"})
-
-
-def test_bench_of_an_epilogue(imbrex: Imbrex) -> None:
-    line = 'gemm -m 16 -n 16 -k 16 --epilogue "relu(x + bias)"'
-    said = imbrex("bench", line, "--threads", "1", "--peers", "numpy", "--seconds", "0.01")
-    assert said.code == 0
     assert "--epilogue 'relu(x + bias)'" in said.out and "no way" in said.out
+    document = json.loads(report.read_text())
+    assert ([row["right"] for row in document["rows"]], document["peers"].keys()) == ([True] * 2, {"numpy"})
 
 
 def test_doctor(imbrex: Imbrex) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import pytest
+from tests.pairs import in_turn
 
 from imbrex.chip import target
 from imbrex.config.tiles import wanted
@@ -74,8 +75,9 @@ SCHEDULES = (
 )
 
 
-@pytest.mark.parametrize("machine", ["gfx942", "avx512", "sm_90a"])
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(
+    ("schedule", "machine"), in_turn(SCHEDULES, ["sm_90a", "avx512", "gfx942"], whole=["stream_k", "auto"])
+)
 def test_explain_says_what_build_does(machine: str, schedule: str) -> None:
     """Tuning, workgroups and schedule are those of the files that the same request is lowered to."""
     if machine == "sm_90a" and "wgm" in schedule:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+from tests.pairs import seen_here
 from tests.patience import HANG_S
 from tests.unit.cli.conftest import Said
 
@@ -117,12 +118,15 @@ TWINS = (
 )
 
 
-@pytest.mark.parametrize("target", [None, *(["amx", "avx2"] if isa().arch == "x86_64" else [])])
-def test_kernels_of_one_family_are_linked(target: str | None, imbrex: Imbrex, tmp_path: Path) -> None:
+TARGETS = ["cpu", *(["amx", "avx2"] if isa().arch == "x86_64" else [])]
+
+
+@pytest.mark.parametrize("target", seen_here(TARGETS, TARGETS[2:]))
+def test_kernels_of_one_family_are_linked(target: str, imbrex: Imbrex, tmp_path: Path) -> None:
     """What the device headers define is defined once, however many kernels include it."""
     log = tmp_path / "log.txt"
     log.write_text("\n".join(problem.format(size) for problem in TWINS for size in (32, 64)))
-    words = ("--library", "twins", "--untuned", *(("--target", target) if target else ()))
+    words = ("--library", "twins", "--untuned", "--target", target)
     said = imbrex("build", str(log), "-o", str(tmp_path / "twins"), *words)
     assert said.code == 0, said.errors
     assert (tmp_path / "twins" / "libtwins.so").exists()

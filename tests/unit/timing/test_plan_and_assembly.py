@@ -11,6 +11,7 @@ from dataclasses import replace
 from math import prod
 
 import pytest
+from tests.pairs import one_in
 
 import imbrex
 from imbrex import Gemm
@@ -27,11 +28,11 @@ from imbrex.problem import Problem
 
 LAYER = "conv -n 64 -c 256 -H 14 -W 14 -k 256 -y 3 -x 3 -p 1 -q 1 -F"
 CASES = (
-    ("gfx942 bf16 nt", 0.05), ("gfx942 bf16 tt", 0.05), ("gfx942 f16 nn", 0.05), ("gfx942 f32 nt", 0.05),
-    ("gfx942 i8 nn", 0.05), ("gfx950 bf16 nt", 0.05), ("gfx950 f16 nn", 0.05), ("gfx950 fp8 tn", 0.05),
-    ("gfx942 bf16 1", 0.05), ("gfx950 bf16 1", 0.05), ("gfx942 bf16 4", 0.05), ("gfx950 bf16 4", 0.05),
+    ("gfx942 f32 nt", 0.05), ("gfx942 bf16 nt", 0.05), ("gfx942 i8 nn", 0.05), ("gfx942 f16 nn", 0.05),
+    ("gfx950 f16 nn", 0.05), ("gfx950 bf16 nt", 0.05), ("gfx950 fp8 tn", 0.05), ("gfx942 bf16 tt", 0.05),
+    ("gfx950 bf16 1", 0.05), ("gfx942 bf16 1", 0.05), ("gfx942 bf16 4", 0.05), ("gfx950 bf16 4", 0.05),
 )  # fmt: skip
-"""How far apart the two may be."""
+"""How far apart the two may be.  Of two beside each other the second is looked at with IMBREX_TESTS=all."""
 
 
 def problem_of(dtype: str, kind: str) -> Problem:
@@ -41,7 +42,7 @@ def problem_of(dtype: str, kind: str) -> Problem:
     return Gemm(4096, 4096, 4096, transpose_a=kind[0] == "t", transpose_b=kind[1] == "t", dtype=dtype)
 
 
-@pytest.mark.parametrize(("case", "apart"), CASES)
+@pytest.mark.parametrize(("case", "apart"), one_in(2, CASES))
 def test_the_plan_says_what_is_compiled(case: str, apart: float) -> None:
     chip, dtype, kind = case.split()
     problem = problem_of(dtype, kind)

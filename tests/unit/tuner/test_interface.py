@@ -10,6 +10,7 @@ import pytest
 import imbrex
 from imbrex.database import open_user
 from imbrex.kernel import compile as compile_kernel
+from imbrex.tuner import campaign
 
 LINE = "gemm -m 40 -n 24 -k 56"
 
@@ -28,15 +29,16 @@ def test_compile_takes_what_the_kernels_own_takes_and_tune() -> None:
 
 
 def test_problems_are_tuned_and_later_calls_use_what_won(kept: Path) -> None:
-    (tuned,) = imbrex.tune([LINE, LINE], trials=3, threads=1)
-    assert sum(tuned.counts.values()) == 3
+    (tuned,) = imbrex.tune([LINE, LINE], trials=2, threads=1)
+    assert sum(tuned.counts.values()) == 2
     kernel = imbrex.compile(LINE, threads=1)
     assert kernel.configuration == tuned.winner
-    (again,) = imbrex.tune(LINE, trials=3, threads=1)
+    (again,) = imbrex.tune(LINE, trials=2, threads=1)
     assert again.fresh == 0 and again.winner == tuned.winner
 
 
-def test_a_call_tunes_itself(kept: Path) -> None:
+def test_a_call_tunes_itself(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "TRIALS", {**campaign.TRIALS, "quick": 2})
     kernel = imbrex.compile(LINE, threads=1, tune="quick")
     assert kernel.check().is_right
     with open_user() as database:
