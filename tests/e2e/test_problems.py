@@ -58,10 +58,9 @@ def test_lanes(direction: int) -> None:
     assert wrong(cases, values=("integer", "float")) == []
 
 
-@pytest.mark.parametrize("direction", [1, 2, 4])
-@pytest.mark.parametrize("layout", ["NHWC", "CNHW"])
+@pytest.mark.parametrize(("layout", "direction"), in_turn(["NHWC", "CNHW"], DIRECTIONS, whole=["NHWC"]))
 def test_layouts(layout: str, direction: int, build: Any) -> None:
-    check(build(conv("stride, dilation, groups, asymmetric pads", direction, layout)))
+    check(build(conv(HARDEST, direction, layout)))
 
 
 @pytest.mark.parametrize("op", TYPES)

@@ -74,8 +74,10 @@ def test_matrix_instructions(mode: str, order: str) -> None:
     assert is_right(kernel)
 
 
-@pytest.mark.parametrize("target", ["cpu", "gfx942"])
-@pytest.mark.parametrize("schedule", ["data_parallel/wgm=2/runtime", "stream_k:7/wgm=2/runtime/along=n"])
+GIVEN = ("data_parallel/wgm=2/runtime", "stream_k:7/wgm=2/runtime/along=n")
+
+
+@pytest.mark.parametrize(("schedule", "target"), in_turn(GIVEN, ["gfx942", "cpu"]))
 def test_one_kernel_for_all_groups(schedule: str, target: str) -> None:
     """The number lies in the workspace; whatever stands there, every tile is computed once."""
     problem = PROBLEMS["ragged"]

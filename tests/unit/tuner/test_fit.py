@@ -38,7 +38,7 @@ def asked(text: str) -> tuple[Request, tuple[Configuration, ...]]:
     (problem,) = parse_problem(text)
     request = Request(problem, CPU)
     found = [of.configuration for of in candidates(request).ranked if is_modelled(of.configuration)]
-    return request, tuple(found[:: max(1, len(found) // 20)])
+    return request, tuple(found[:: max(1, len(found) // 12)])
 
 
 def series_on(true: Machine, noise: float = 0.02) -> list[Series]:
