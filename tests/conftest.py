@@ -122,7 +122,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--kills", type=int, default=20, help="how many compiles tests/e2e/test_killed.py kills")
+    parser.addoption("--kills", type=int, default=10, help="how many compiles tests/e2e/test_killed.py kills")
     parser.addoption("--quick", action="store_true", help="leave out what compiles or takes seconds")
     parser.addoption("--update-quick", action="store_true", help="write which those are: tests/quick.txt")
     parser.addoption(

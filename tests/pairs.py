@@ -1,5 +1,5 @@
-"""Few cases of many: those of three parameters and more that have every pair of values between them, and those of
-two that have every value.
+"""Few cases of many: of a test with three parameters and more those that have every pair of values between
+them, of other tests those that a function here names.
 
 What breaks a kernel is seldom one case alone, and never needs all.  IMBREX_TESTS=all runs every case.
 """
@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 
 import pytest
 
-__all__ = ["in_turn", "keep_pairs", "seen_here", "some_of"]
-
-T = TypeVar("T")
+__all__ = ["in_turn", "keep_pairs", "one_in", "seen_here"]
 
 Pairs = frozenset[tuple[tuple[str, str], ...]]
+Row = TypeVar("Row")
 
 
 def keep_pairs(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -44,11 +43,6 @@ def seen_here(cases: Iterable[str], elsewhere: Collection[str]) -> list[str]:
     return [case for case in found if case not in elsewhere or os.environ.get("IMBREX_TESTS") == "all"]
 
 
-def some_of(cases: Iterable[T], step: int) -> list[T]:
-    """The first and every so-many-th after it; all of them with IMBREX_TESTS=all."""
-    return list(cases)[:: 1 if os.environ.get("IMBREX_TESTS") == "all" else step]
-
-
 def in_turn(*values: Sequence[Any], whole: Collection[Any] = ()) -> list[tuple[Any, ...]]:
     """Rows of a value of each parameter: the next of one with the next of the others, until all were there.
 
@@ -59,6 +53,11 @@ def in_turn(*values: Sequence[Any], whole: Collection[Any] = ()) -> list[tuple[A
         return list(rows.values())
     turn = {tuple(i % len(v) for v in values) for i in range(max(map(len, values)))}
     return [row for at, row in rows.items() if at in turn or any(value in whole for value in row)]
+
+
+def one_in(count: int, rows: Sequence[Row]) -> list[Row]:
+    """Each `count`-th row of a sweep, of whose values a test says that all are met; or IMBREX_TESTS=all."""
+    return list(rows if os.environ.get("IMBREX_TESTS") == "all" else rows[::count])
 
 
 def _fewest(cases: Mapping[pytest.Item, Pairs]) -> set[pytest.Item]:

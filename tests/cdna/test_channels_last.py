@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.pairs import in_turn
 
 from imbrex.kernel import compile
 from imbrex.problem import Conv2d
@@ -31,9 +32,9 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize(("dtype", "direction", "chip"), KINDS)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_packed(shape: str, dtype: str, direction: str, chip: str, gpu: Gpu) -> None:
+@pytest.mark.parametrize(("shape", "kind"), in_turn(list(SHAPES), KINDS), ids=str)
+def test_packed(shape: str, kind: tuple[str, str, str], gpu: Gpu) -> None:
+    dtype, direction, chip = kind
     hip = gpu(chip)
     problem = replace(SHAPES[shape], dtype=dtype, direction=direction)
     kernel = compile(problem, chip, algorithm="channels_last")

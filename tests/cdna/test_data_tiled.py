@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.pairs import in_turn
 
 from imbrex.kernel import compile
 from imbrex.problem import Gemm
@@ -19,9 +20,10 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("chip", ["gfx90a", "gfx942", "gfx950"])
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "f64", "i8"])
-@pytest.mark.parametrize("shape", SHAPES)
+CHIPS, TYPES = ("gfx90a", "gfx942", "gfx950"), ("f32", "f16", "bf16", "f64", "i8")
+
+
+@pytest.mark.parametrize(("shape", "dtype", "chip"), in_turn(list(SHAPES), TYPES, CHIPS))
 def test_packed(shape: str, dtype: str, chip: str, gpu: Gpu) -> None:
     hip = gpu(chip)
     kernel = compile(Gemm(**SHAPES[shape], dtype=dtype), chip, algorithm="data_tiled")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.pairs import in_turn
 
 from imbrex.kernel import compile
 from imbrex.problem import Conv2d, Gemm, Problem
@@ -35,17 +35,11 @@ CASES: dict[str, Problem] = {
 
 
 CHIPS = ("gfx90a", "gfx942", "gfx950")
-IN_TURN = [
-    (case, chip)
-    for i, case in enumerate(CASES)
-    for j, chip in enumerate(CHIPS)
-    if i % 3 != j or os.environ.get("IMBREX_TESTS") == "all"
-]
-"""Each case on two of the chips: what finishes a sum is the same text on all of them."""
 
 
-@pytest.mark.parametrize(("case", "chip"), IN_TURN)
+@pytest.mark.parametrize(("case", "chip"), in_turn(list(CASES), CHIPS, whole=["gelu, beta"]))
 def test_results_are_finished(case: str, chip: str, gpu: Gpu) -> None:
+    """What finishes a sum is the same text on all chips."""
     hip = gpu(chip)
     kernel = compile(CASES[case], chip)
     for values in ("integer", "float"):

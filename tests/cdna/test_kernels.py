@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.pairs import in_turn
 
 from imbrex.kernel import compile
 from imbrex.problem import Conv2d, Gemm, Problem
@@ -43,20 +44,19 @@ def case(family: str, name: str, dtype: str, chip: str) -> Any:
     return pytest.param(family, name, dtype, chip, id=f"{family}-{name}-{dtype}-{chip}")
 
 
+WHERE = [(family, chip) for chip in CHIPS for family in FAMILIES]
 CASES = [
     *(
         case(family, name, dtype, chip)
-        for family in FAMILIES
-        for name in PROBLEMS
-        for dtype in TYPES
-        for chip in CHIPS
+        for (name, dtype), (family, chip) in in_turn(
+            in_turn(list(PROBLEMS), TYPES, whole=["gemm", "backward data"]), WHERE
+        )
         if not (dtype == "i8" and name.startswith("backward"))
     ),
     *(
         case("chosen", name, dtype, chip)
         for chip, types in NARROW.items()
-        for dtype in types
-        for name in ("gemm", "gemm of many")
+        for dtype, name in in_turn(types, ("gemm", "gemm of many"))
     ),
 ]
 
@@ -70,8 +70,7 @@ def test_equals_the_reference(family: str, name: str, dtype: str, chip: str, gpu
     assert len(hip.launched) == kernel.launches * len(outcome.passes) and not hip.memory
 
 
-@pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize(("dtype", "chip"), in_turn(["f32", "f64"], CHIPS))
 def test_sums_in_memory(dtype: str, chip: str, gpu: Gpu) -> None:
     """Backward data whose windows overlap, added atomically to what a first step clears."""
     gpu(chip)
@@ -79,8 +78,7 @@ def test_sums_in_memory(dtype: str, chip: str, gpu: Gpu) -> None:
     assert compile(problem, chip, algorithm="v1r1").check(2).is_right
 
 
-@pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("family", "chip"), in_turn(list(FAMILIES), CHIPS))
 def test_a_result_that_is_read(family: str, chip: str, gpu: Gpu) -> None:
     gpu(chip)
     problem = Gemm(45, 39, 20, alpha=2.0, beta=3.0, dtype="f16")

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tests.pairs import in_turn
 
 import imbrex
 from imbrex import Gemm
@@ -28,8 +29,7 @@ CASES: dict[str, tuple[str, str, str | None, bool, bool]] = {
 }
 
 
-@pytest.mark.parametrize("emulate", [True, "isa"], ids=["lanes", "isa"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "emulate"), in_turn(list(CASES), [True, "isa"]))
 def test_equals_the_reference(name: str, emulate: Any) -> None:
     chip, kind, tuning, a_is_turned, b_is_turned = CASES[name]
     problem = Gemm(75, 96, 544, dtype=kind, transpose_a=a_is_turned, transpose_b=b_is_turned)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.pairs import in_turn
 
 from imbrex.kernel import compile
 from imbrex.problem import Conv2d, Gemm, Problem
@@ -41,24 +42,26 @@ SCHEDULES = (
 )
 
 
-@pytest.mark.parametrize("chip", ["gfx90a", "gfx942", "gfx950"])
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize(("problem", "tuning"), CASES, ids=["gemm", "gemm of waves", "weights"])
-def test_equals_the_reference(problem: Problem, tuning: str, schedule: str, chip: str, gpu: Gpu) -> None:
+CHIPS = ("gfx90a", "gfx942", "gfx950")
+
+
+@pytest.mark.parametrize(
+    ("case", "chip"), in_turn(in_turn(CASES, SCHEDULES, whole=[CASES[1]]), CHIPS), ids=str
+)
+def test_equals_the_reference(case: tuple[tuple[Problem, str], str], chip: str, gpu: Gpu) -> None:
     gpu(chip)
+    (problem, tuning), schedule = case
     kernel = compile(problem, chip, tuning, schedule=schedule)
     for seed in (1, 2):
         outcome = kernel.check(seed)
         assert outcome.is_right and outcome.is_exact, str(outcome)
 
 
-@pytest.mark.parametrize("chip", ["gfx90a", "gfx942", "gfx950"])
-@pytest.mark.parametrize(
-    ("problem", "outputs"), REDUCED, ids=["gemm", "batches", "weights", "epilogue", "i8"]
-)
-def test_sums_that_a_second_launch_adds(problem: Problem, outputs: int, chip: str, gpu: Gpu) -> None:
+@pytest.mark.parametrize(("reduced", "chip"), in_turn(REDUCED, CHIPS), ids=str)
+def test_sums_that_a_second_launch_adds(reduced: tuple[Problem, int], chip: str, gpu: Gpu) -> None:
     """Of nine pieces of K, so that eight are added at once and one after them."""
     gpu(chip)
+    problem, outputs = reduced
     pack = 16 // problem.dtype.bytes
     kernel = compile(problem, chip, f"v1:xdlops:64,64,4,32,32,{pack}", schedule=f"reduce_k:{9 * outputs}")
     assert kernel.grid_sizes[-2:] == (9 * outputs, 16 * outputs)

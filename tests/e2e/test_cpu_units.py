@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ml_dtypes import bfloat16
+from tests.pairs import in_turn
 
 import imbrex
 from imbrex.build.isa import isa
@@ -107,12 +108,12 @@ def test_sums_are_kept_between_steps(case: str) -> None:
     assert result.is_right, str(result)
 
 
-@pytest.mark.parametrize("unit", ["fma", "vdpbf16ps", "vpdpbusd"])
-@pytest.mark.parametrize(("text", "filters", "stays"), FEW_CHANNELS)
-def test_short_runs_are_read_where_they_lie(
-    text: str, filters: str, stays: str, unit: str, build: Any
-) -> None:
+@pytest.mark.parametrize(
+    ("case", "unit"), in_turn(FEW_CHANNELS, ["fma", "vdpbf16ps", "vpdpbusd"], whole=FEW_CHANNELS[:1])
+)
+def test_short_runs_are_read_where_they_lie(case: tuple[str, str, str], unit: str, build: Any) -> None:
     """Rows of a panel that are evenly apart, and those of an edge or of two rows of an image."""
+    text, filters, stays = case
     if host().vector_bytes != 64 or not CPU_UNITS[unit].fits(host()):
         pytest.skip(f"{host().name} has no {unit} in 64 bytes")
     word = {"fma": "conv", "vdpbf16ps": "convbfp16", "vpdpbusd": "convint8"}[unit]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.many import Case, wrong
+from tests.pairs import in_turn
 
 from imbrex import Conv2d, Diagnostic
 from imbrex.chip import GPU_MACHINES
@@ -31,14 +32,18 @@ NARROW = (
 PROBLEM = Conv2d("forward", 2, 16, 9, 7, 24, 3, 3, groups=4, dtype="f16")
 
 
-@pytest.mark.parametrize("layout", ["", NHWC])
-@pytest.mark.parametrize("direction", [1, 2, 4])
-def test_merged_groups(direction: int, layout: str) -> None:
+WAYS = [f" -F {direction}{layout}" for direction in (1, 2, 4) for layout in ("", NHWC)]
+MERGED = in_turn(list(GROUPED), WAYS, whole=["merged_groups:2"])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_merged_groups(way: str) -> None:
     cases = [
-        Case.of(f"convfp16 {shape} -F {direction}{layout}", None, "gfx942", algorithm)
-        for algorithm, shape in GROUPED.items()
+        Case.of(f"convfp16 {GROUPED[algorithm]}{way}", None, "gfx942", algorithm)
+        for algorithm, other in MERGED
+        if other == way
     ]
-    assert wrong(cases, seed=direction) == []
+    assert wrong(cases, seed=len(way)) == []
 
 
 def test_merged_groups_of_other_types() -> None:
@@ -61,6 +66,9 @@ DEPTHWISE = (
     "-n 2 -c 4 -H 16 -W 16 -k 4 -y 1 -x 2 -p 0 -q 1 -u 2 -v 3 -g 4",
 )
 DEPTHWISE_TYPES = ("fp16", "bfp16", "", "fp16", "")
+BY_VECTORS = in_turn(
+    list(zip(DEPTHWISE, DEPTHWISE_TYPES, strict=True)), (1, 2, 4), whole=[(DEPTHWISE[1], "bfp16")]
+)
 
 
 @pytest.mark.parametrize("layout", ["", NHWC, " -I NHWC -f NHWC -O NHWC"])
@@ -68,7 +76,8 @@ DEPTHWISE_TYPES = ("fp16", "bfp16", "", "fp16", "")
 def test_depthwise_by_vectors_of_channels(direction: int, layout: str) -> None:
     cases = [
         Case.of(f"conv{kind} {shape} -F {direction}{layout}", None, "gfx942", "channel_vectors")
-        for shape, kind in zip(DEPTHWISE, DEPTHWISE_TYPES, strict=True)
+        for (shape, kind), way in BY_VECTORS
+        if way == direction
     ]
     assert wrong(cases, seed=direction) == []
 
@@ -112,13 +121,13 @@ def test_control_a_tap_that_is_left_out_is_seen(direction: int) -> None:
     assert len(wrong(small, damage=damage[direction])) == 1
 
 
-@pytest.mark.parametrize("layout", ["", NHWC])
-@pytest.mark.parametrize("direction", [1, 4])
-def test_rows_of_windows(direction: int, layout: str) -> None:
-    cases = [
-        Case.of(f"convfp16 {shape} -F {direction}{layout}", None, "gfx942", "window_rows") for shape in NARROW
-    ]
-    assert wrong(cases, seed=direction) == []
+ROWS = in_turn(NARROW, [way for way in WAYS if " -F 2" not in way], whole=[NARROW[0]])
+
+
+def test_rows_of_windows() -> None:
+    """Forward and backward weight, in both layouts."""
+    cases = [Case.of(f"convfp16 {shape}{way}", None, "gfx942", "window_rows") for shape, way in ROWS]
+    assert wrong(cases, seed=1) == []
 
 
 @pytest.mark.parametrize(

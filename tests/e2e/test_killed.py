@@ -1,6 +1,6 @@
 """kill -9 at random points of a compile: the next one gives the right result, and the cache is intact.
 
-Twenty times; `pytest tests/e2e/test_killed.py --kills 200` for more.
+Ten times; `pytest tests/e2e/test_killed.py --kills 200` for more.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 from tests.e2e.covering import Row, covering
+from tests.pairs import in_turn
 
 from imbrex.kernel import compile
 from imbrex.problem import Conv2d
@@ -30,8 +31,10 @@ def test_rows_of_pixels(row: Row) -> None:
     assert outcome.is_right and outcome.is_exact, str(outcome)
 
 
-@pytest.mark.parametrize("form", ["k_blocked,b", "k_major,b", "k_major,a", "k_blocked,a"])
-@pytest.mark.parametrize("side", ["swapped", "straight"])
+FORMS = ("k_blocked,b", "k_major,b", "k_major,a", "k_blocked,a")
+
+
+@pytest.mark.parametrize(("form", "side"), in_turn(FORMS, ["swapped", "straight"], whole=FORMS[1:2]))
 def test_a_guard_of_a_pixel_and_a_tap(form: str, side: str) -> None:
     problem = Conv2d("backward_data", 1, 8, 9, 8, 5, 3, 2, stride=(2, 1), pad_h=(1, 0), pad_w=(2, 0))
     outcome = compile(problem, tuning=f"v1:cpu:4,16,8,16,5,16,{form},{side}").check(1)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.e2e.covering import covering
 from tests.e2e.many import together
+from tests.pairs import in_turn
 
 from imbrex.build.shared_library import build_shared
 from imbrex.config import tiles, tuning
@@ -127,14 +127,14 @@ def loaded(problem: Problem, made: Lowered, library: Path, name: str) -> Shared:
     return Shared(problem, load(library, symbol_of(name), parameters, workspace))
 
 
-ROWS = covering({"problem": tuple(PROBLEMS), "schedule": MODES, "text": (CPU, PLAIN)}, lambda row: True)
-"""Every two of them that go together; the kernels of a problem are compiled together."""
+ROWS = [(*row, (CPU, PLAIN)[i % 2]) for i, row in enumerate(in_turn(list(PROBLEMS), MODES, whole=["gemm"]))]
+"""Problems, schedules and tunings; the kernels of a problem are compiled together."""
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_cpu(name: str) -> None:
-    rows = [row for row in ROWS if row["problem"] == name]
-    made = [lowered(PROBLEMS[name], r["schedule"], r["text"], "cpu", f"of_{i}") for i, r in enumerate(rows)]
+    rows = [row for row in ROWS if row[0] == name]
+    made = [lowered(PROBLEMS[name], *row[1:], "cpu", f"of_{i}") for i, row in enumerate(rows)]
     library = build_shared(together([one.bundle for one in made]), flags=WARNINGS).path
     kernels = [loaded(PROBLEMS[name], one, library, f"of_{i}") for i, one in enumerate(made)]
     assert [row for row, kernel in zip(rows, kernels, strict=True) if not agrees(kernel)] == []
@@ -157,14 +157,14 @@ def test_types_of_the_cpu(kind: str) -> None:
     assert built.is_right(1, workspace, 3) and built.is_right(2, workspace, 3)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-@pytest.mark.parametrize("schedule", ["stream_k:7", "two_tile:2"])
+@pytest.mark.parametrize(
+    ("schedule", "name"), in_turn(["stream_k:7", "two_tile:2"], list(PROBLEMS), whole=["gemm"])
+)
 def test_a_gpus_schedule(schedule: str, name: str) -> None:
     assert agrees(shared(PROBLEMS[name], schedule, GENERAL, "emulate"))
 
 
-@pytest.mark.parametrize("schedule", MODES)
-@pytest.mark.parametrize("text", [WAVES, ONE_BUFFER])
+@pytest.mark.parametrize(("schedule", "text"), in_turn(MODES, [WAVES, ONE_BUFFER], whole=["stream_k:7"]))
 def test_matrix_instructions(text: str, schedule: str) -> None:
     assert agrees(shared(Gemm(70, 40, 200, dtype="f16"), schedule, text, "emulate"))
 

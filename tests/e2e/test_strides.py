@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.e2e.covering import Row, covering
+from tests.pairs import in_turn
 
 from imbrex.chip import GPU_MACHINES
 from imbrex.cli.meaning import executed
@@ -51,8 +52,7 @@ def check(problem: Gemm, target: str, **words: Any) -> None:
         assert outcome.is_right and outcome.is_exact, str(outcome)
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("form", "target"), in_turn(list(FORMS), TARGETS, whole=["many, overlapping"]))
 def test_forms(form: str, target: str) -> None:
     check(FORMS[form], target)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.pairs import in_turn
 
 from imbrex import compile
 from imbrex.build.isa import host_isa
@@ -61,15 +62,14 @@ def config(problem: Problem, lie: str, target: str | None = None) -> str:
     return f"v2:window_vectors+strips={','.join(map(str, box))}"
 
 
-@pytest.mark.parametrize("lie", LIE)
-@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize(("edge", "lie"), in_turn(EDGES, list(LIE), whole=[EDGES[2]]))
 def test_edges_strides_and_dilations(edge: str, lie: str) -> None:
     right(line(edge, more=LIE[lie]), lie)
 
 
-@pytest.mark.parametrize("lie", LIE)
-@pytest.mark.parametrize(("edge", "direction", "verb"), GROUPS)
-def test_several_channels_a_group(edge: str, direction: int, verb: str, lie: str) -> None:
+@pytest.mark.parametrize(("group", "lie"), in_turn(GROUPS, list(LIE), whole=[GROUPS[0], GROUPS[3]]))
+def test_several_channels_a_group(group: tuple[str, int, str], lie: str) -> None:
+    edge, direction, verb = group
     right(line(edge, direction, LIE[lie], verb), lie)
 
 
@@ -86,13 +86,16 @@ def test_narrow_types_are_widened(verb: str, lie: str) -> None:
 
 @pytest.mark.parametrize("lie", LIE)
 @pytest.mark.parametrize("target", ["avx2", "generic"])
-def test_narrower_registers(target: str, lie: str) -> None:
-    for edge in (EDGES[2], GROUPS[0][0], GROUPS[4][0]):
-        right(line(edge, more=LIE[lie]), lie, target=target)
+@pytest.mark.parametrize("edge", [EDGES[2], GROUPS[0][0], GROUPS[4][0]], ids=["depthwise", "fours", "nines"])
+def test_narrower_registers(edge: str, target: str, lie: str) -> None:
+    right(line(edge, more=LIE[lie]), lie, target=target)
 
 
-@pytest.mark.parametrize("lie", LIE)
-@pytest.mark.parametrize("edge", [EDGES[0], GROUPS[0][0], GROUPS[4][0]], ids=["depthwise", "fours", "nines"])
+FINISHED = (EDGES[0], GROUPS[0][0], GROUPS[4][0])
+"""Depthwise, groups of four and of nine."""
+
+
+@pytest.mark.parametrize(("edge", "lie"), in_turn(FINISHED, list(LIE), whole=[EDGES[0]]))
 def test_epilogues(edge: str, lie: str) -> None:
     (problem,) = parse_problem(line(edge, more=LIE[lie]))
     finished = replace(problem, epilogue="relu(x + bias + residual)")

@@ -1,4 +1,4 @@
-"""Convolutions on waves, in three directions: awkward windows, layouts, types and tunings, pair by pair."""
+"""Convolutions on waves, in three directions: awkward windows, layouts, types and tunings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.e2e.covering import Row, covering, pairs
 from tests.e2e.many import Case, wrong
+from tests.pairs import one_in
 
 SHAPES = {
     "one element": "-n 1 -c 1 -H 1 -W 1 -k 1 -y 1 -x 1 -p 0 -q 0",
@@ -59,12 +60,12 @@ def case(row: Row) -> Case:
     return Case.of(line, f"v1:xdlops:{','.join(map(str, words))}", row["chip"])
 
 
-ROWS = covering(AXES, allowed)
+ROWS = one_in(2, covering(AXES, allowed))
 
 
-@pytest.mark.parametrize("part", range(6))
+@pytest.mark.parametrize("part", range(3))
 def test_staged(part: int) -> None:
-    assert wrong([case(row) for row in ROWS[part::6]], seed=part) == []
+    assert wrong([case(row) for row in ROWS[part::3]], seed=part) == []
 
 
 def test_direct() -> None:

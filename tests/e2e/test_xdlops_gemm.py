@@ -1,4 +1,4 @@
-"""Products on waves: LDS layouts, ways to copy, orders of rows, chips, tails of K and more, pair by pair."""
+"""Products on waves: LDS layouts, ways to copy, orders of rows, chips, tails of K and more."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.e2e.covering import Row, covering, pairs
 from tests.e2e.many import Case, wrong
+from tests.pairs import one_in
 
 from imbrex.dtype import DTYPES
 from imbrex.problem import Gemm
@@ -67,20 +68,24 @@ def case(row: Row, copy: str) -> Case:
     return Case(problem, f"v1:xdlops:{','.join(map(str, [*numbers, 'auto', *words]))}", row["chip"])
 
 
-STAGED_ROWS = covering(AXES, allowed)
-DIRECT_ROWS = covering(
-    DIRECT, lambda row: allowed(row) and (row.get("type"), row.get("chip")) != ("f64", "gfx942")
-)
+STAGED_ROWS = one_in(2, covering(AXES, allowed))
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_staged(part: int) -> None:
-    assert wrong([case(row, "staged") for row in STAGED_ROWS[part::4]], seed=part) == []
+def direct(row: Row) -> bool:
+    """gfx942 has no f64 whose lanes load neighbours."""
+    return allowed(row) and (row.get("type"), row.get("chip")) != ("f64", "gfx942")
+
+
+DIRECT_ROWS = one_in(2, covering(DIRECT, direct, seed=7))
 
 
 @pytest.mark.parametrize("part", range(2))
-def test_direct(part: int) -> None:
-    assert wrong([case(row, "direct") for row in DIRECT_ROWS[part::2]], seed=part) == []
+def test_staged(part: int) -> None:
+    assert wrong([case(row, "staged") for row in STAGED_ROWS[part::2]], seed=part) == []
+
+
+def test_direct() -> None:
+    assert wrong([case(row, "direct") for row in DIRECT_ROWS]) == []
 
 
 @pytest.mark.parametrize(("axes", "rows"), [(AXES, STAGED_ROWS), (DIRECT, DIRECT_ROWS)])

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.pairs import in_turn, some_of
+from tests.pairs import in_turn, one_in
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
@@ -102,9 +102,9 @@ GRADIENT_TYPES = [
     )
 ]
 CONVS = [
-    Case(conv(direction, **form)) for direction, form in some_of(product(DIRECTIONS, FORMS.values()), 3)
+    Case(conv(direction, **form)) for direction, form in one_in(3, list(product(DIRECTIONS, FORMS.values())))
 ]  # ten forms: each with a direction
-V1R1 = [Case(conv("backward_data", **form), GENERAL, "v1r1") for form in some_of(FORMS.values(), 2)]
+V1R1 = [Case(conv("backward_data", **form), GENERAL, "v1r1") for form in one_in(2, list(FORMS.values()))]
 CPU_CONVS = [
     Case(conv(direction, **FORMS[form]), tuning)
     for direction, (form, tuning) in in_turn(

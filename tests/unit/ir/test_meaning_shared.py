@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from tests.pairs import in_turn, some_of
+from tests.pairs import in_turn, one_in
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -52,7 +52,7 @@ CASES = [
         Shared(Gemm(37, 40, 50, alpha=2.0), tuning, schedule=s)
         for tuning, s in in_turn((GENERAL, CPU), MODES)
     ),
-    *(Shared(Gemm(40, 37, 80, dtype="f16"), WAVES, schedule=s) for s in some_of(MODES, 2)),
+    *(Shared(Gemm(40, 37, 80, dtype="f16"), WAVES, schedule=s) for s in one_in(2, MODES)),
     *(Shared(Gemm(40, 37, 80, dtype="f16", beta=2.0), WAVES, schedule=f"reduce_k:{n}") for n in (3, 9, 20)),
     Shared(Gemm(37, 40, 50, batch=2, beta=3.0), GENERAL, schedule="stream_k:5"),
     *(Shared(WEIGHT, tuning, schedule="stream_k:5") for tuning in (GENERAL, CPU)),
