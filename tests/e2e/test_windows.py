@@ -43,6 +43,16 @@ GROUPS = (
 that are read for one that is written and the other way around; nine and sixteen, more
 than are summed at a time.
 """
+FILTERS = (
+    ("-n 2 -c 33 -H 17 -W 17 -k 33 -g 33 -y 5 -x 3 -p 2 -q 1 -u 3 -v 3", "conv"),
+    ("-n 2 -c 20 -H 13 -W 35 -k 40 -g 5 -y 3 -x 5 -p 0 -q 2 -u 2 -v 1 -l 1 -j 2", "convfp16"),
+    ("-n 5 -c 24 -H 20 -W 20 -k 18 -g 2 -y 3 -x 3 -p 1 -q 1", "conv"),
+    ("-n 1 -c 20 -H 37 -W 50 -k 32 -g 2 -y 1 -x 1 -p 0 -q 0", "convbfp16"),
+    ("-n 3 -c 42 -H 19 -W 30 -k 96 -g 3 -y 3 -x 3 -p 1 -q 2 -u 1 -v 2 -l 2 -j 1", "conv"),
+)
+"""Gradients of filters: depthwise, columns apart, two images at a time and one that is left, rows that are
+cut in two, and vectors of 16 and of 32 filters.
+"""
 
 
 def line(edge: str, direction: int = 1, more: str = "", verb: str = "conv") -> str:
@@ -74,6 +84,12 @@ def test_several_channels_a_group(group: tuple[str, int, str], lie: str) -> None
 
 
 @pytest.mark.parametrize("lie", LIE)
+@pytest.mark.parametrize(("edge", "verb"), FILTERS)
+def test_gradients_of_filters(edge: str, verb: str, lie: str) -> None:
+    right(f"{verb} {edge} -F 4{LIE[lie]}", lie)
+
+
+@pytest.mark.parametrize("lie", LIE)
 def test_gradients_without_strides(lie: str) -> None:
     right(line("-c 19 -H 9 -W 21 -k 19 -g 19 -y 3 -x 5 -p 1 -q 3 -l 2 -j 1", 2, LIE[lie]), lie)
 
@@ -84,11 +100,12 @@ def test_narrow_types_are_widened(verb: str, lie: str) -> None:
     right(line(EDGES[2], more=LIE[lie], verb=verb), lie)
 
 
-@pytest.mark.parametrize("lie", LIE)
-@pytest.mark.parametrize("target", ["avx2", "generic"])
-@pytest.mark.parametrize("edge", [EDGES[2], GROUPS[0][0], GROUPS[4][0]], ids=["depthwise", "fours", "nines"])
-def test_narrower_registers(edge: str, target: str, lie: str) -> None:
-    right(line(edge, more=LIE[lie]), lie, target=target)
+@pytest.mark.parametrize(("target", "lie"), in_turn(("avx2", "generic"), list(LIE)))
+def test_narrower_registers(target: str, lie: str) -> None:
+    for edge in (EDGES[2], GROUPS[0][0], GROUPS[4][0]):
+        right(line(edge, more=LIE[lie]), lie, target=target)
+    for edge, verb in FILTERS[1::3]:
+        right(f"{verb} {edge} -F 4{LIE[lie]}", lie, target=target)
 
 
 FINISHED = (EDGES[0], GROUPS[0][0], GROUPS[4][0])
@@ -108,8 +125,8 @@ def test_epilogues_of_whole_numbers_that_are_turned() -> None:
     assert str(compile(finished, config=config(problem, "turned")).check()).startswith("right")
 
 
-def test_strided_gradients_and_filters_stay_products() -> None:
+def test_strided_gradients_stay_products() -> None:
     (problem,) = parse_problem(line("-c 8 -H 9 -W 9 -k 8 -g 8 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2", 2))
     assert compile(problem).algorithm == "v4r1"
-    with pytest.raises(Diagnostic, match="of gradients, for those without strides"):
+    with pytest.raises(Diagnostic, match="of gradients of images, for those without strides"):
         compile(problem, algorithm="window_vectors")

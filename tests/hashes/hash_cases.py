@@ -250,6 +250,8 @@ def _cpu() -> Iterator[HashCase]:
     yield cpu(conv("backward_data", "nchw", "f16", **DEPTHWISE), "avx2", algorithm="window_vectors")
     for isa in ("avx512", "avx2"):
         yield cpu(conv("forward", "nhwc", "f32", **GROUPED), isa, algorithm="window_vectors")
+    for isa, layout in (("avx512", "nchw"), ("avx2", "nhwc")):
+        yield cpu(conv("backward_weight", layout, "f32", **GROUPED), isa, algorithm="window_vectors")
     for isa in ("sve128", "sve256", "sve512"):
         yield cpu(gemm(transpose_b=True), isa)
     for dtype in ("f16", "bf16", "i8"):

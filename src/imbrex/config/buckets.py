@@ -17,6 +17,7 @@ from itertools import groupby
 from typing import Final
 
 from imbrex.chip import CpuMachine, GpuMachine, Machine
+from imbrex.config.algorithm.choice import plain_of
 from imbrex.config.algorithm.product import Products
 from imbrex.config.algorithm.table import row_of
 from imbrex.config.bucket_tuning import Bucket, joined
@@ -74,6 +75,8 @@ def bucketed(request: Request) -> Configuration:
         message = f"a run-time {size.name} that is summed over is for CPUs, and {machine.name} is a GPU"
         raise Diagnostic(message, hint=f"give {size.name} a number", subject=size.name)
     last = _configured(request, size.most)
+    if size.is_summed and not last.products and request.is_open and isinstance(problem, Conv2d):
+        last = _configured(replace(request, algorithm=plain_of(problem)), size.most)
     _expect_open(last, request)
     if request.config is not None or request.tuning is not None:
         return last
@@ -245,7 +248,8 @@ def _expect_open(of: Configuration, request: Request) -> None:
     if row is not None and row.phases == "added":
         message = f"algorithm '{of.algorithm}' adds in memory, which is not made for a run-time {name}"
         raise Diagnostic(message, hint=hint)
-    if row is None or row.copies != "nothing" or not (of.products or row.is_on_lanes):
+    is_summed = problem.run_time is not None and problem.run_time.is_summed
+    if row is None or row.copies != "nothing" or not (of.products or (row.is_on_lanes and not is_summed)):
         raise Diagnostic(f"algorithm '{of.algorithm}' is not made for a run-time {name}", hint=hint)
     for product in of.products:
         if _counts_tiles(product):

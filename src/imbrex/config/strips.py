@@ -14,7 +14,16 @@ from imbrex.view.conv.slide import Slide
 from imbrex.view.conv.strips import Strips
 from imbrex.view.work.numbering import Shared
 
-__all__ = ["Box", "Shape", "box_of", "strips_of", "strips_that_serve"]
+__all__ = [
+    "MOST_ROW_BYTES",
+    "Box",
+    "Shape",
+    "box_of",
+    "filter_row_bytes",
+    "filter_strips",
+    "strips_of",
+    "strips_that_serve",
+]
 
 Direction = Literal["forward", "backward_data", "backward_weight"]
 ROWS = (28, 14, 7, 4, 2, 1)
@@ -33,6 +42,8 @@ TALL_ROWS, MOST_IN_ROW = 4, 40
 """Most rows of a strip, and of a window, where registers hold a row of taps only."""
 MOST_TAPS = 64
 """Most taps of a window, which a work item has in registers, or sums of."""
+MOST_ROW_BYTES = 262144
+"""Of `filter_row_bytes`: a CPU's thread has pixels of whole rows."""
 WORKITEMS = (256, 224, 192, 160, 128)
 """Work items of a workgroup, as good as each other; one that divides all leaves none idle."""
 
@@ -124,6 +135,22 @@ def strips_of(shape: Shape, box: Box | None = None) -> Strips:
         made = replace(made, filters=shape.filters, depth=shape.depth)
     total = prod(made.numbering.sizes.values())
     return made if is_sum else replace(made, workitems=_dividing(total))
+
+
+def filter_strips(shape: Shape, box: Box) -> Strips:
+    """The gradient of filters where a workgroup has all that some of them meet: what the convolution forward
+    would have, of all images.
+    """
+    forward = replace(shape, direction="forward")
+    return strips_of(forward, box._replace(images=dict(shape.conv.input)["n"]))
+
+
+def filter_row_bytes(shape: Shape, slots: int) -> int:
+    """Bytes of the pixels that a row of so many filters' outputs meets, and of that row, as f32."""
+    height, width = shape.conv.height, shape.conv.width
+    pitch = width.out + (width.window - 1) * width.dilation // width.stride
+    met = (1 + (height.window - 1) * height.dilation // height.stride) * height.stride * width.stride
+    return 4 * pitch * (met * max(1, slots // shape.filters) * shape.depth + slots)
 
 
 def _dividing(total: int) -> int:

@@ -3,7 +3,10 @@
 cycles = vectors fetched into rings * copy + vectors of sums * (taps * depth / fma_per_cycle + store)
          + taps that are brought into a workgroup's order
 
-Vectors are of channels where these come last; else of pixels, of all filters of a group.
+Vectors are of channels where these come last; else of pixels, of all filters of a group.  The gradient of
+filters is of filters where these fill vectors, else of pixels:
+
+cycles = vectors of pixels * (sums * multiply-add + what planes cost each) + sums * what adding up lanes costs
 """
 
 from __future__ import annotations
@@ -12,7 +15,17 @@ from math import prod
 
 from imbrex.chip import CpuMachine, Machine
 from imbrex.config.cpu.team import team
-from imbrex.config.strips import Box, Shape, box_of, strips_of, strips_that_serve
+from imbrex.config.strips import (
+    MOST_ROW_BYTES,
+    Box,
+    Shape,
+    box_of,
+    filter_row_bytes,
+    filter_strips,
+    strips_of,
+    strips_that_serve,
+)
+from imbrex.view.conv.strips import Strips
 
 __all__ = ["chosen_box", "served_boxes", "window_cycles", "window_team"]
 
@@ -34,6 +47,16 @@ PLANE_STORED = 2.0
 """And a vector of their sums, of `store_in_place`: rows of an image end in the midst of it."""
 TURN = 6.0
 """What a vector of one to be turned costs on its way from planes to lanes, or back."""
+PLANES = 6.0
+"""Cycles of a vector of pixels on its way into the planes of a gradient."""
+TOTAL = 8.0
+"""Cycles of adding up the lanes of a sum of pixels, and storing it."""
+LINES = 1.75
+"""Loads that one of a vector of pixels counts for where it meets one filter: most straddle two lines."""
+PLANES_BYTES = 131072
+"""Bytes of planes at a time, `planes_bytes` of the device."""
+FILTERS = 100.0
+"""Cycles of a workgroup of filters besides."""
 HELD = 8.0
 """Cycles of a vector of taps, of lanes whose taps lie in order; of others they are gathered."""
 
@@ -57,6 +80,10 @@ def served_boxes(shape: Shape, machine: Machine) -> tuple[Box, ...]:
         return strips_that_serve(shape)
     rows, columns = shape.written_size
     slots = _slots(shape, machine.lanes(4))
+    if _is_filters(shape):
+        fewest = min(slots)
+        fitting = (s for s in sorted(slots) if s == fewest or filter_row_bytes(shape, s) <= MOST_ROW_BYTES)
+        return tuple(Box(s, columns, rows) for s in fitting)
     heights = sorted({-(-rows // part) for part in PARTS}, reverse=True)
     widths = sorted({-(-columns // part) for part in PARTS}, reverse=True) if _is_deep(shape) else [columns]
     boxes = [Box(s, w, r) for w in widths for s in sorted(slots) for r in heights]
@@ -89,6 +116,8 @@ def _is_deep(shape: Shape) -> bool:
 
 def window_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
     """Cycles of all workgroups on one thread."""
+    if _is_filters(shape):
+        return _filter_cycles(shape, box, machine)
     conv, prices, lanes = shape.conv, machine.prices, machine.lanes(4)
     rows, columns = box.rows, box.columns
     by_row, by_column = (1, 1) if shape.is_back else conv.strides
@@ -116,6 +145,40 @@ def window_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
     return _workgroups(shape, box) * (fetch + sums * (taps * each + store) + hold)
 
 
+def _filter_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
+    """The same of the gradient of filters, whose workgroups have all pixels of some channels."""
+    height, width, lanes = shape.conv.height, shape.conv.width, machine.lanes(4)
+    images, last = dict(shape.conv.input)["n"], shape.is_channels_last
+    channels = max(1, box.slots // shape.filters) * shape.depth
+    pitch = box.columns + (width.window - 1) * width.dilation // width.stride
+    below = (height.window - 1) * height.dilation // height.stride
+    each = PLANES if width.stride <= 2 else machine.prices.gather
+    windows = (box.rows + below) * height.stride * width.stride * channels
+    fetch = windows * -(-pitch // lanes) * (TURN * lanes / min(lanes, channels) if last else each)
+    parts = -(-(windows + box.rows * box.slots) * pitch * 4 // PLANES_BYTES)
+    sums = box.slots * shape.depth * height.window * width.window
+    if last and not _is_deep(shape):
+        sums, fetch = sums / lanes, windows / lanes * pitch * machine.prices.copy
+        multiplied = (sums + box.slots / lanes) * box.rows * box.columns
+    elif _is_by_filters(shape, lanes):
+        vectors = -(-box.slots // lanes)
+        fetch += box.rows * box.columns * vectors * (machine.prices.copy if last else TURN)
+        sums = sums / box.slots * vectors
+        multiplied = sums * box.rows * box.columns
+    else:
+        turned = TURN * lanes / min(lanes, box.slots)
+        fetch += box.rows * -(-pitch // lanes) * box.slots * (turned if last else PLANES)
+        met = LINES if shape.filters == 1 else 1.0
+        multiplied = sums * -(-((box.rows - 1) * pitch + box.columns) // lanes) * met
+    totals = sums * TOTAL * (images * parts if parts > 1 else 1) + FILTERS
+    return _workgroups(shape, box) * (images * (fetch + multiplied / machine.fma_per_cycle) + totals)
+
+
+def _is_by_filters(shape: Shape, lanes: int) -> bool:
+    """Do vectors run along filters, as `by_filters` of the device says: where these fill them?"""
+    return shape.filters % lanes == 0 or shape.filters > 2 * lanes
+
+
 def _is_in_order(shape: Shape) -> bool:
     """Do the taps of a lane lie as they are held, d behind y and x along lanes, else before them?"""
     last = "c" if shape.is_channels_last else "x"
@@ -136,8 +199,16 @@ def _is_turned(shape: Shape, lanes: int) -> bool:
     return lanes >= TURNED and lanes % shape.filters == 0 and lanes // shape.filters * shape.depth <= lanes
 
 
+def _is_filters(shape: Shape) -> bool:
+    return shape.direction == "backward_weight"
+
+
 def _workgroups(shape: Shape, box: Box) -> int:
-    return prod(strips_of(shape, box).numbering.sizes.values())
+    return prod(_strips(shape, box).numbering.sizes.values())
+
+
+def _strips(shape: Shape, box: Box) -> Strips:
+    return filter_strips(shape, box) if _is_filters(shape) else strips_of(shape, box)
 
 
 def _ring_bytes(shape: Shape, box: Box, lanes: int) -> int:

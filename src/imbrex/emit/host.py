@@ -15,7 +15,7 @@ from imbrex.emit.cpu import panels
 from imbrex.emit.emulate import lanes, tiles
 from imbrex.emit.facts import Facts, described, parameter, solver, table, workspace
 from imbrex.index.atom import Param
-from imbrex.lower.stmt import Buffer, Kernel, Program, Windows, ZeroFill, has_flags, walk
+from imbrex.lower.stmt import Buffer, FilterSums, Kernel, Program, Windows, ZeroFill, has_flags, walk
 from imbrex.symbol import symbol_of
 
 HEADERS = ("device/cpu/extent.h", "device/cpu/operand.h", "device/cpu/threads.h")
@@ -25,6 +25,7 @@ FLAGS = ("device/cpu/flag.h",)
 """Headers for workgroups that share tiles."""
 EPILOGUE = "device/cpu/epilogue.h"
 WINDOWS = "device/cpu/windows.h"
+FILTER_SUMS = "device/cpu/filter_sums.h"
 SHORT_RUNS = "device/cpu/short_runs.h"
 TILES = "device/cpu/tile_rows.h"
 """A header for registers that are tiles, and what they read."""
@@ -82,6 +83,8 @@ def _further(program: Program) -> Iterator[str]:
         yield TILES
     if any(isinstance(s, Windows) for kernel in program.kernels for s in walk(kernel.body)):
         yield WINDOWS
+    if any(isinstance(s, FilterSums) for kernel in program.kernels for s in walk(kernel.body)):
+        yield FILTER_SUMS
     if any(map(panels.has_short_runs, program.kernels)):
         yield SHORT_RUNS
 

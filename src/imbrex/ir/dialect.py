@@ -38,6 +38,7 @@ Miopen: Final = Dialect(
         ops.BlockwiseGemmOp,
         ops.ThreadwiseCopyOp,
         ops.ThreadwiseGemmOp,
+        ops.ThreadwiseFilterSumsOp,
         ops.ThreadwiseWindowsOp,
         ops.MfmaOp,
         ops.WarpgroupGemmOp,

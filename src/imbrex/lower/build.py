@@ -28,7 +28,7 @@ from imbrex.ir.ops.standard import (
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
-from imbrex.ir.ops.windows import ThreadwiseWindowsOp
+from imbrex.ir.ops.windows import ThreadwiseFilterSumsOp, ThreadwiseWindowsOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.lower import lane
 from imbrex.lower.buffer import first_of
@@ -184,6 +184,10 @@ class Builder:
                 self._see(op.filter, op.window, op.c)
                 self._end(op.c, op.c_index)
                 body.append(windows.windows(op, self.reader))
+            case ThreadwiseFilterSumsOp():
+                self._see(op.output, op.window, op.filter)
+                self._end(op.filter, op.filter_index)
+                body.append(windows.filter_sums(op, self.reader))
             case WarpgroupGemmOp():
                 self._pipeline(op)
             case MfmaOp():

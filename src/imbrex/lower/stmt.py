@@ -20,6 +20,7 @@ from imbrex.lower.buffer import Bit, Buffer, Let, Ref, Space, StoreMethod
 from imbrex.lower.cpu.packed import (
     AxisOffsets,
     Exchange,
+    FilterSums,
     InPlace,
     Meet,
     Pack,
@@ -36,8 +37,8 @@ from imbrex.problem.epilogue import Expression
 
 __all__ = [
     "Alloc", "Await", "AxisOffsets", "Barrier", "Bit", "Buffer", "Comment", "Evaluate", "Exchange", "Fill",
-    "For", "InPlace", "Kernel", "Let", "Mark", "MatrixMultiply", "Meet", "Move", "MulAdd", "Pack",
-    "PanelGemm", "Pipeline", "Product", "Program", "Ref", "RunsInPlace", "Signal", "Space", "Stmt",
+    "FilterSums", "For", "InPlace", "Kernel", "Let", "Mark", "MatrixMultiply", "Meet", "Move", "MulAdd",
+    "Pack", "PanelGemm", "Pipeline", "Product", "Program", "Ref", "RunsInPlace", "Signal", "Space", "Stmt",
     "StoreMethod", "Unpack", "View", "Window", "Windows", "ZeroFill", "has_flags", "indices", "is_collective",
     "meets", "walk",
 ]  # fmt: skip
@@ -184,7 +185,7 @@ class Await:
 Stmt: TypeAlias = (
     Comment | Let | Alloc | View | For | Fill | Move | Evaluate | Mark | MulAdd | MatrixMultiply | Barrier
     | Signal | Await | Exchange | AxisOffsets | Meet | Pack | PanelGemm | Unpack | Product | Windows
-    | Pipeline
+    | FilterSums | Pipeline
 )  # fmt: skip
 
 
@@ -318,7 +319,7 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
             return (stmt.count, stmt.offset, *stmt.guards)
         case Unpack():
             return (*_of(stmt.tile), *(stmt.finish.indices if stmt.finish is not None else ()))
-        case Product() | Windows():
+        case Product() | Windows() | FilterSums():
             return stmt.indices
         case Signal():
             return _of(stmt.flag)

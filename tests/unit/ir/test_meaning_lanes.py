@@ -32,6 +32,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "strides": {"stride": (2, 3), "pad_h": (1, 1), "pad_w": (2, 0)},
     "nhwc strides": {**NHWC, "stride": 2, "dilation": (1, 2), "pad_h": (0, 1), "pad_w": (2, 2)},
 }
+DIRECTIONS = ("forward", "backward_data", "backward_weight")
 TALL: dict[str, Any] = {"y": 9, "x": 8, "pad_h": (4, 4), "pad_w": (4, 3)}
 
 
@@ -41,7 +42,7 @@ def case(direction: str, **given: Any) -> Case:
 
 
 CASES = [
-    *(case(d, **form) for d in ("forward", "backward_data", "backward_weight") for form in FORMS.values()),
+    *(case(d, **form) for d in DIRECTIONS for form in FORMS.values()),
     *(case(d, **TALL, **NHWC) for d in ("forward", "backward_data")),
 ]
 
@@ -67,7 +68,7 @@ def windows(of: Case) -> ModuleOp:
 SEVERAL: dict[str, Any] = {"c": 8, "k": 12}
 """Channels of four groups, of which each workgroup has one or more."""
 MOVING = [c for c in CASES if isinstance(c.problem, Conv2d) and has_window_vectors(task_of(c.problem))]
-MOVING += [case(d, **SEVERAL, **form) for d in ("forward", "backward_data") for form in ({}, NHWC)]
+MOVING += [case(d, **SEVERAL, **form) for d in DIRECTIONS for form in ({}, NHWC)]
 
 
 @pytest.mark.parametrize("of", MOVING, ids=str)

@@ -99,7 +99,7 @@ ALGORITHMS: Final[tuple[Algorithm, ...]] = (
         passes=("channel-vectors",),
     ),
     Algorithm(
-        "window_vectors", ("forward", "backward_data"), "CPU", "nothing",
+        "window_vectors", ALL, "CPU", "nothing",
         "few channels a group: vectors of channels of several groups that come last, or else of pixels",
         passes=("window-vectors",), stated="pass",
     ),

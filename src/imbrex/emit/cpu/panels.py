@@ -22,6 +22,7 @@ from imbrex.lower.stmt import (
     Evaluate,
     Exchange,
     Fill,
+    FilterSums,
     For,
     Kernel,
     Let,
@@ -54,7 +55,7 @@ def scratch_members(kernel: Kernel) -> list[str]:
             lines.append(f"alignas(64) {b.dtype.c_name} {b.name}[{b.elements}];")
         elif isinstance(stmt, Product):
             lines += product.scratch_members(stmt)
-        elif isinstance(stmt, Windows):
+        elif isinstance(stmt, Windows | FilterSums):
             lines.append(windows.scratch_member(stmt))
         elif isinstance(stmt, Meet):
             lines.append(f"{_view_type(stmt.window)} {stmt.window.name};")
@@ -105,6 +106,8 @@ def _statement(stmt: Stmt) -> list[str]:
             return product.text(stmt)
         case Windows():
             return windows.text(stmt)
+        case FilterSums():
+            return windows.sums_text(stmt)
         case Exchange():
             return _exchange(stmt)
         case Signal() | Await():

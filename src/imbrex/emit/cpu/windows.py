@@ -1,14 +1,19 @@
-"""Windows of a depthwise convolution as one call of the device's."""
+"""Windows of few channels as one call of the device's, and so the gradient of their filters."""
 
 from __future__ import annotations
 
 from imbrex.emit import c
 from imbrex.emit.cpu import finishing
-from imbrex.lower.cpu.packed import Grid, Sliding, Windows
+from imbrex.lower.cpu.packed import FilterSums, Grid, Sliding, Windows
 
 
-def scratch_member(stmt: Windows) -> str:
-    """The ring of rows, and the taps."""
+def scratch_member(stmt: Windows | FilterSums) -> str:
+    """The ring of rows, and the taps; or the planes of pixels, and the sums."""
+    if isinstance(stmt, FilterSums):
+        axes = ", ".join(_axis(axis) for axis in (stmt.height, stmt.width))
+        shared, own = (stmt.lanes, ", true") if stmt.is_own else (stmt.shared, "")
+        counts = f"{stmt.depth}, {shared}, {stmt.images}{own}"
+        return f"imbrex::filter_sums<{stmt.computed.c_name}, {stmt.lanes}, {axes}, {counts}> filter_sums;"
     axes = ", ".join(_axis(axis) for axis in (stmt.height, stmt.width))
     along = "true" if stmt.is_along_lanes else "false"
     groups = f", {stmt.depth}, {stmt.shared}" if stmt.depth * stmt.shared > 1 or stmt.is_turned else ""
@@ -25,6 +30,12 @@ def text(stmt: Windows) -> list[str]:
         act = f"{finishing.kind(kind)}{{{{1, 0}}, finish}}"
     grids = [_grid(stmt.filter, "const "), _grid(stmt.window, "const "), _grid(stmt.c, "")]
     return [*made, "scratch.windows.run(", *(f"    {grid}," for grid in grids), f"    {act});"]
+
+
+def sums_text(stmt: FilterSums) -> list[str]:
+    """The call."""
+    grids = (_grid(stmt.output, "const "), _grid(stmt.window, "const "), _grid(stmt.c, ""))
+    return ["scratch.filter_sums.run(", *(f"    {grid}," for grid in grids[:-1]), f"    {grids[-1]});"]
 
 
 def _axis(axis: Sliding) -> str:

@@ -25,6 +25,7 @@ from imbrex.lower.stmt import (
     Evaluate,
     Exchange,
     Fill,
+    FilterSums,
     For,
     Kernel,
     Let,
@@ -147,7 +148,7 @@ class LanePrinter:
                 Exchange() | AxisOffsets() | Meet() | Pack() | PanelGemm() | Unpack() | Product() | Pipeline()
             ):
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
-            case Windows():
+            case Windows() | FilterSums():
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
             case _:
                 assert_never(stmt)

@@ -27,6 +27,7 @@ from imbrex.lower.stmt import (
     Evaluate,
     Exchange,
     Fill,
+    FilterSums,
     For,
     Kernel,
     Let,
@@ -123,7 +124,7 @@ class WorkItem:
                 return [c.flag(stmt)]
             case Exchange() | AxisOffsets() | Meet() | Pack() | PanelGemm() | Unpack():
                 raise AssertionError(f"a work item does no {type(stmt).__name__}")
-            case Product() | Windows() | Pipeline():
+            case Product() | Windows() | FilterSums() | Pipeline():
                 raise AssertionError(f"a work item does no {type(stmt).__name__}")
             case _:
                 assert_never(stmt)

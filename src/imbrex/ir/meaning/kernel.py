@@ -28,7 +28,7 @@ from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalO
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
-from imbrex.ir.ops.windows import ThreadwiseWindowsOp
+from imbrex.ir.ops.windows import ThreadwiseFilterSumsOp, ThreadwiseWindowsOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.passes import tiling
 from imbrex.ir.shape import PRIVATE, memref_type, shape_of, space_of
@@ -256,6 +256,16 @@ class KernelFunctions(InterpreterFunctions):
         kind = seen.dtype.accumulator.numpy
         values = taps.load(taps_index).astype(kind), seen.load(seen_index).astype(kind)
         c.store(np.einsum("iyxds,irycxds->ircs", *values), c_index)
+        return ()
+
+    @impl(ThreadwiseFilterSumsOp)
+    def filter_sums(
+        self, interpreter: Interpreter, op: ThreadwiseFilterSumsOp, args: PythonValues
+    ) -> PythonValues:
+        met, met_index, seen, seen_index, sums, sums_index = _grouped(op, args)
+        kind = seen.dtype.accumulator.numpy
+        values = met.load(met_index).astype(kind), seen.load(seen_index).astype(kind)
+        sums.store(np.einsum("inrcs,inrycxds->iyxds", *values), sums_index)
         return ()
 
     @impl(WarpgroupGemmOp)

@@ -12,7 +12,7 @@ from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalO
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp, transform, transform_from_layer
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
-from imbrex.ir.ops.windows import ThreadwiseWindowsOp
+from imbrex.ir.ops.windows import ThreadwiseFilterSumsOp, ThreadwiseWindowsOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "SignalOp",
     "SubviewOp",
     "ThreadwiseCopyOp",
+    "ThreadwiseFilterSumsOp",
     "ThreadwiseGemmOp",
     "ThreadwiseWindowsOp",
     "TileOp",

@@ -1,4 +1,4 @@
-"""Windows: a convolution of groups of few channels, of one work item, summed tap by tap."""
+"""Windows: a convolution of groups of few channels, of one work item, and the gradient of its filter."""
 
 from __future__ import annotations
 
@@ -39,5 +39,37 @@ class ThreadwiseWindowsOp(MiopenOp):
         expect(ranks == [4, 6, 3], f"a filter has 4 dims, windows 6 and sums 3, got {ranks}", "type", 0)
         rows, y, columns, x, depth, slots = seen
         for i, (have, want) in enumerate(((taps, (y, x, depth, slots)), (sums, (rows, columns, slots)))):
+            message = f"windows of {list(seen)} take {list(want)}, got {list(have)}"
+            expect(tuple(have) == want, message, "type", 2 * i)
+
+
+@irdl_op_definition
+class ThreadwiseFilterSumsOp(MiopenOp):
+    """filter[y, x, depth, slot] = sum over images, rows and columns of output[image, row, column, slot] *
+    window[image, row, y, column, x, depth, slot], on the dims that are not indexed.
+    """
+
+    name = "miopen.threadwise_filter_sums"
+    output = operand_def(MemRefType)
+    output_index = var_operand_def(IndexType)
+    window = operand_def(MemRefType)
+    window_index = var_operand_def(IndexType)
+    filter = operand_def(MemRefType)
+    filter_index = var_operand_def(IndexType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def verify_(self) -> None:
+        counts = (len(self.output_index), len(self.window_index), len(self.filter_index))
+        values = (self.output, self.window, self.filter)
+        for i, count in enumerate(counts):
+            verify_index(values[i], count, i)
+        met, seen, sums = (shape_of(v)[n:] for v, n in zip(values, counts, strict=True))
+        ranks = [len(met), len(seen), len(sums)]
+        message = f"an output has 4 dims, windows 7 and filters 4, got {ranks}"
+        expect(ranks == [4, 7, 4], message, "type", 0)
+        images, rows, y, columns, x, depth, slots = seen
+        for i, (have, want) in enumerate(
+            ((met, (images, rows, columns, slots)), (sums, (y, x, depth, slots)))
+        ):
             message = f"windows of {list(seen)} take {list(want)}, got {list(have)}"
             expect(tuple(have) == want, message, "type", 2 * i)

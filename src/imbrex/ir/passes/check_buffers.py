@@ -26,6 +26,7 @@ from imbrex.ir.ops import (
     FillOp,
     SubviewOp,
     ThreadwiseCopyOp,
+    ThreadwiseFilterSumsOp,
     ThreadwiseGemmOp,
     ThreadwiseWindowsOp,
 )
@@ -114,6 +115,10 @@ def _accesses(op: Operation) -> Iterator[Access]:
             yield Access(op, 0, op.filter, True, False)
             yield Access(op, 1 + len(op.filter_index), op.window, True, False)
             yield Access(op, 2 + len(op.filter_index) + len(op.window_index), op.c, False, True)
+        case ThreadwiseFilterSumsOp():
+            yield Access(op, 0, op.output, True, False)
+            yield Access(op, 1 + len(op.output_index), op.window, True, False)
+            yield Access(op, 2 + len(op.output_index) + len(op.window_index), op.filter, False, True)
         case FillOp():
             yield Access(op, 0, op.buffer, False, True)
         case SubviewOp():

@@ -313,3 +313,32 @@ class Windows:
         """Where the three arrays lie, and what `finish` reads."""
         of = [index for grid in (self.filter, self.window, self.c) for index in grid.indices]
         return (*of, *(self.finish.indices if self.finish is not None else ()))
+
+
+@dataclass(frozen=True)
+class FilterSums:
+    """A workgroup's part of the gradient of the filters of groups of few channels: for each tap and lane
+    c[y][x][d][lane] = sum over images, rows and columns of
+    output[image][row][column][lane] * window[image][row of y][column of x][d][group].
+
+    Rows, groups and lanes are those of `Windows`.  steps of grids: output (row, column, lane, image, what a
+    group is further), window (row, column, group, d, image), c (y, x, lane, d, what a group is further).
+    is_own: each lane has a channel of its own, and neighbouring lanes are neighbours of both arrays.
+    """
+
+    output: Grid
+    window: Grid
+    c: Grid
+    computed: DType
+    height: Sliding
+    width: Sliding
+    lanes: int
+    depth: int
+    shared: int
+    images: int
+    is_own: bool
+
+    @property
+    def indices(self) -> tuple[Lin, ...]:
+        """Where the three arrays lie."""
+        return tuple(index for grid in (self.output, self.window, self.c) for index in grid.indices)

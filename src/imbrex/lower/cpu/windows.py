@@ -14,14 +14,14 @@ from imbrex.index.expr import Lin, lin, select, var
 from imbrex.index.rule import Guard
 from imbrex.ir.chain import finish_of
 from imbrex.ir.ops.standard import SSAValue
-from imbrex.ir.ops.windows import ThreadwiseWindowsOp
+from imbrex.ir.ops.windows import ThreadwiseFilterSumsOp, ThreadwiseWindowsOp
 from imbrex.lower.buffer import Buffer, Ref
-from imbrex.lower.cpu.packed import Finishing, Grid, Sliding, Window, Windows
+from imbrex.lower.cpu.packed import FilterSums, Finishing, Grid, Sliding, Window, Windows
 from imbrex.lower.finish import finishing
 from imbrex.lower.grid import is_of_grid
 from imbrex.lower.reader import Reader, element_type, sizes
 
-__all__ = ["windows"]
+__all__ = ["filter_sums", "windows"]
 
 AXES = (("row", "y"), ("column", "x"), ("lane", ""))
 """A position and a tap of each axis."""
@@ -44,7 +44,7 @@ def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
     window, taps = (_turned(ref, turned, count) for ref in (window, taps))
     height, width = (replace(axis, dilation=abs(axis.dilation)) for axis in (height, width))
     steps = tuple(_step(window, names, axis) for names, axis in zip(AXES, (height, width), strict=False))
-    extents = [(a.out - 1) * a.stride + (a.taps - 1) * a.dilation + 1 for a in (height, width)]
+    extents = [_extent(axis) for axis in (height, width)]
     shared, group = _groups(window.offset, lanes)
     is_along_lanes = lanes > 1 and not (shared == lanes and steps[1] == 1)
     deep = [_coefficient(ref.offset, "depth") for ref in (taps, window)] if depth > 1 else [0, 0]
@@ -66,6 +66,48 @@ def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
         sums,
         _finishing(op, sums, count, is_along_lanes, reader),
     )
+
+
+def filter_sums(op: ThreadwiseFilterSumsOp, reader: Reader) -> FilterSums:
+    """The statement of the gradient of a filter on views."""
+    images, rows, y, columns, x, depth, lanes = sizes(op.window)[len(op.window_index) :]
+    count = {"image": images, "row": rows, "y": y, "column": columns, "x": x, "depth": depth, "lane": lanes}
+    reader.names |= {*count}
+
+    def seen(value: SSAValue, index: Sequence[SSAValue], names: str) -> Ref:
+        return reader.ref(value, [*reader.index(index), *(var(n, count[n]) for n in names.split())])
+
+    output = seen(op.output, op.output_index, "image row column lane")
+    window = seen(op.window, op.window_index, "image row y column x depth lane")
+    c = seen(op.filter, op.filter_index, "y x depth lane")
+    height, width = (_sliding(window, names, count) for names in AXES[:2])
+    steps = tuple(_step(window, names, axis) for names, axis in zip(AXES, (height, width), strict=False))
+    shared, group = _groups(window.offset, lanes)
+    of_window = (*steps, group, _coefficient(window.offset, "depth"), _coefficient(window.offset, "image"))
+    met, *met_more = _members(output.offset, lanes, shared)
+    rows_met, columns_met, images_met = (_coefficient(output.offset, n) for n in ("row", "column", "image"))
+    written, *more = _members(c.offset, lanes, shared)
+    of_c = (*(_coefficient(c.offset, n) for n in ("y", "x")), written, _coefficient(c.offset, "depth"), *more)
+    of_output = (rows_met, columns_met, met, images_met, *met_more)
+    extents = [_extent(axis) for axis in (height, width)]
+    return FilterSums(
+        _grid(output, ("row", "column", "lane"), count, [rows, columns, lanes], of_output),
+        _grid(window, ("row y", "column x", "lane"), count, [*extents, lanes], of_window),
+        _grid(c, ("y", "x", "lane"), count, [y, x, lanes], of_c),
+        element_type(op.window).accumulator,
+        height,
+        width,
+        lanes,
+        depth,
+        shared,
+        images,
+        is_own=lanes > 1 == shared == depth == group == met and not met_more,
+    )
+
+
+def _extent(axis: Sliding) -> int:
+    """Elements from the first that windows show to the last."""
+    return (axis.out - 1) * axis.stride + (axis.taps - 1) * axis.dilation + 1
 
 
 def _groups(index: Lin, lanes: int) -> tuple[int, int]:

@@ -11,9 +11,12 @@ from imbrex.chip import CPU_ISAS
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.algorithm.task import task_of
+from imbrex.config.buckets import bucketed
 from imbrex.config.request import Request
 from imbrex.config.window_strips import chosen_box
+from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d
+from imbrex.problem.conv import Direction
 
 NHWC: dict[str, Any] = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
 CASES = {
@@ -28,13 +31,42 @@ CASES = {
 }
 
 
+FILTERS = {
+    "depthwise": ({"groups": 128}, "window_vectors"),
+    "depthwise, one thread for all": ({"n": 8, "c": 2, "k": 2, "groups": 2}, "window_vectors"),
+    "groups of 8": ({"groups": 16}, "window_vectors"),
+    "groups of 16, channels last, stride 2": ({"groups": 8, "stride": (2, 2), **NHWC}, "window_vectors"),
+    "groups of 64": ({"groups": 2}, "v4r4"),
+    "rows of 40000 pixels": ({"groups": 16, "h": 1, "w": 40000, "y": 1, "pad_h": 0}, "v4r4"),
+}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_groups_take_what_costs_least(name: str) -> None:
     given, expected = CASES[name]
-    sizes: dict[str, Any] = {"n": 1, "c": 128, "h": 28, "w": 28, "k": 128, "y": 3, "x": 3}
-    problem = Conv2d("forward", **(sizes | {"pad_h": 1, "pad_w": 1} | given))
+    assert chosen("forward", given) == expected
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_filters_of_groups_take_what_costs_least(name: str) -> None:
+    given, expected = FILTERS[name]
+    assert chosen("backward_weight", given) == expected
+
+
+def test_a_run_time_number_of_images_is_summed_by_products() -> None:
+    sizes: dict[str, Any] = {"c": 64, "h": 28, "w": 28, "k": 64, "y": 3, "x": 3, "groups": 2}
+    problem = Conv2d("backward_weight", n=4, least_n=1, **sizes)
     machine = replace(CPU_ISAS["avx512"], threads=1)
-    assert algorithm_of(Request(problem, machine)) == expected
+    assert algorithm_of(Request(problem.at(4), machine)) == "window_vectors"
+    assert bucketed(Request(problem, machine)).algorithm == "v4r4"
+    with pytest.raises(Diagnostic, match="'window_vectors' is not made for a run-time n"):
+        bucketed(Request(problem, machine, algorithm="window_vectors"))
+
+
+def chosen(direction: Direction, given: dict[str, Any]) -> str | None:
+    sizes: dict[str, Any] = {"n": 1, "c": 128, "h": 28, "w": 28, "k": 128, "y": 3, "x": 3}
+    problem = Conv2d(direction, **(sizes | {"pad_h": 1, "pad_w": 1} | given))
+    return algorithm_of(Request(problem, replace(CPU_ISAS["avx512"], threads=1)))
 
 
 @pytest.mark.parametrize(("size", "slots"), [(7, 16), (112, 1)], ids=["small", "large"])
