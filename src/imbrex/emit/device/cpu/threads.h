@@ -1,6 +1,7 @@
 // Runs the workgroups [0, count) of a kernel over threads, each with its own scratch memory.
 //
-// Workgroups are taken from a shared counter.  A thread that cannot be started, or gets no memory, leaves its share to
+// Workgroups are taken from a shared counter, a few at a time where they are many: taking waits until all stores before are
+// done.  A thread alone takes all.  A thread that cannot be started, or gets no memory, leaves its share to
 // the others; only when nobody gets memory is the result out_of_memory, and then nothing has run.  Calls may come from
 // several threads at once, and from a forked child.
 #pragma once
@@ -36,6 +37,7 @@ static inline int online_cpus() {
 template <class Scratch, class Body> struct crew {
   Body &body;
   int64_t count;
+  int64_t at_once;
   int64_t next;
 
   // One thread's share.
@@ -45,9 +47,10 @@ template <class Scratch, class Body> struct crew {
     if (!mine) return;
     Scratch &scratch = *static_cast<Scratch *>(memory_of(mine));
     for (;;) {
-      const int64_t workgroup = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
-      if (workgroup >= count) break;
-      body(workgroup, scratch);
+      const int64_t first = __atomic_fetch_add(&next, at_once, __ATOMIC_RELAXED);
+      const int64_t end = count - first < at_once ? count : first + at_once;
+      for (int64_t workgroup = first; workgroup < end; ++workgroup) body(workgroup, scratch);
+      if (end >= count) break;
     }
     memory.put(mine);
   }
@@ -62,7 +65,8 @@ static inline int for_each_workgroup(int64_t count, int threads, Body body, int 
   if (threads > count) threads = int(count);
   if (threads > most) threads = most;
   if (threads > most_threads) threads = most_threads;
-  crew<Scratch, Body> crew{body, count, 0};
+  const int64_t shares = threads > 1 ? int64_t(threads) * 64 : 1; // so that the last to come waits little for others
+  crew<Scratch, Body> crew{body, count, count > shares ? (count + shares - 1) / shares : 1, 0};
   const runner given = __atomic_load_n(&given_runner, __ATOMIC_ACQUIRE);
   if (threads <= 1 || !(given ? given(crew.share, &crew, threads - 1) : own_pool.run(crew.share, &crew, threads - 1)))
     crew.work();
