@@ -106,8 +106,9 @@ def _slots(shape: Shape, lanes: int) -> set[int]:
 
 
 def _is_by_lanes(shape: Shape, box: Box) -> bool:
-    """Do vectors run along channels: where these come last, or several groups have too few pixels a row?"""
-    return shape.is_channels_last or box.slots > shape.filters
+    """Do vectors run along channels: where these come last, or rows have fewer pixels than they?"""
+    is_narrow = box.columns < box.slots == shape.filters
+    return shape.is_channels_last or box.slots > shape.filters or is_narrow
 
 
 def _is_deep(shape: Shape) -> bool:
@@ -129,7 +130,8 @@ def window_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
         fetch = read * across * _fetched(shape, box, vectors, lanes) * prices.copy
         sums, store = rows * columns * vectors, prices.store_in_place
         if not shape.is_channels_last:
-            fetch += read * vectors * -(-across // lanes) * lanes * TURN
+            turned = vectors if box.slots > shape.filters else -(-depth // lanes)
+            fetch += read * turned * -(-across // lanes) * lanes * TURN
             store += -(-columns // lanes) * lanes / columns * TURN
     else:
         pixels = by_column * -(-across // (by_column * lanes)) * depth
@@ -137,8 +139,8 @@ def window_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
         sums, store = rows * -(-columns // lanes) * box.slots, PLANE_STORED * prices.store_in_place
         vectors = box.slots / lanes
     each = 1 / machine.fma_per_cycle
-    if box.slots > 1 and not _is_by_lanes(shape, box):
-        each += prices.broadcast  # taps, and vectors that straddle lines
+    if box.slots > 1 and (not _is_by_lanes(shape, box) or shape.filters >= box.slots):
+        each += prices.broadcast  # taps, and vectors that straddle lines; or elements that all filters meet
     hold = taps * prices.coordinate
     if _is_deep(shape):
         hold = taps * vectors * (HELD if _is_in_order(shape) else prices.coordinate)

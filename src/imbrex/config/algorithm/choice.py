@@ -79,7 +79,7 @@ def _has_windows(request: Request, task: ConvTask, plain: str) -> bool:
     """Does a CPU take vectors of windows: depthwise, or where they are faster by the models?"""
     if request.tuning is not None or not has_window_vectors(task):
         return False
-    if is_depthwise(task) and task.direction != "backward_weight":
+    if is_depthwise(task):
         return True
     return request.schedule is None and cycles(request, "window_vectors") < cycles(request, plain)
 

@@ -46,7 +46,7 @@ def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
     steps = tuple(_step(window, names, axis) for names, axis in zip(AXES, (height, width), strict=False))
     extents = [_extent(axis) for axis in (height, width)]
     shared, group = _groups(window.offset, lanes)
-    is_along_lanes = lanes > 1 and not (shared == lanes and steps[1] == 1)
+    is_along_lanes = lanes > 1 and not (shared == lanes <= columns and steps[1] == 1)
     deep = [_coefficient(ref.offset, "depth") for ref in (taps, window)] if depth > 1 else [0, 0]
     sums = _sums(op, count, is_along_lanes, reader)
     member, *more = _members(taps.offset, lanes, shared)
@@ -62,7 +62,7 @@ def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
         depth,
         shared,
         is_along_lanes,
-        is_along_lanes and shared < lanes and steps[1] == written.steps[1] == 1 != group,
+        is_along_lanes and steps[1] == written.steps[1] == 1 != (group if shared < lanes else deep[1]),
         sums,
         _finishing(op, sums, count, is_along_lanes, reader),
     )

@@ -101,6 +101,12 @@ template <class Sizes> struct window_ring : window_taps<Sizes> {
         for (int i = (begin < end ? end : X::extent) * column_size; i < row_size; ++i) to[i] = T(0);
         return;
       }
+    if constexpr (Planes && is_one_group) {
+      for (int d = 0; d < Depth; d += W)
+        turn_columns(window.at(row, 0, 0) + d * window.step[3], window.step[3], W, Depth - d, begin, end, to + d);
+      for (int i = (begin < end ? end : X::extent) * column_size; i < row_size; ++i) to[i] = T(0);
+      return;
+    }
     for (int column = begin; column < end; ++column) {
       if constexpr (is_one_group)
         fetch_channels(window.at(row, column, 0), window.step[3], to + column * column_size);
@@ -122,7 +128,12 @@ template <class Sizes> struct window_ring : window_taps<Sizes> {
       transpose<T>(rows);
 #pragma GCC unroll 16
       for (int j = 0; j < W; ++j)
-        if (first + j < end) store<T>(to + (first + j) * column_size, rows[j]);
+        if (first + j < end) {
+          if (!is_one_group || some >= W)
+            store<T>(to + (first + j) * column_size, rows[j]);
+          else
+            store<T>(to + (first + j) * column_size, rows[j], first_lanes(some)); // the next column follows
+        }
     }
   }
 

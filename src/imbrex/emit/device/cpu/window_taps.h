@@ -19,6 +19,8 @@ template <class Sizes> struct window_taps : Sizes {
     constexpr int all = H::taps * X::taps * Depth;
     if constexpr (AlongLanes && Depth > 1 && all >= W) {
       if (filter.step[3] == 1 && filter.step[4] == 0 && filter.step[1] == Depth && filter.step[0] == X::taps * Depth) return hold_lanes(filter);
+      if (filter.step[1] == 1 && filter.step[4] == 0 && filter.step[0] == X::taps && filter.step[3] == H::taps * X::taps)
+        return hold_lanes<true>(filter);
     }
     for (int y = 0; y < H::taps; ++y)
       for (int x = 0; x < X::taps; ++x)
@@ -49,9 +51,9 @@ template <class Sizes> struct window_taps : Sizes {
           }
   }
 
-  // All taps of a lane are neighbours, in the order in which they are held: W of them are turned at a time.
-  template <class G> void hold_lanes(const grid<G> &filter) {
-    constexpr int all = H::taps * X::taps * Depth;
+  // All taps of a lane are neighbours, in the order in which they are held, or d before y and x: W are turned at a time.
+  template <bool DepthFirst = false, class G> void hold_lanes(const grid<G> &filter) {
+    constexpr int of_channel = H::taps * X::taps, all = of_channel * Depth;
     for (int first = 0; first < Lanes; first += side)
       for (int more = 0; more < side; more += W)
         for (int i = 0; i < all; i += W) {
@@ -65,11 +67,12 @@ template <class Sizes> struct window_taps : Sizes {
           T *const to = taps + first * all + more;
 #pragma GCC unroll 16
           for (int j = 0; j < W; ++j)
-            if (i + j < all) {
+            if (const int tap = i + j; tap < all) {
+              T *const one = to + (DepthFirst ? tap % of_channel * Depth + tap / of_channel : tap) * side;
               if (side - more >= W)
-                store<T>(to + (i + j) * side, rows[j]);
+                store<T>(one, rows[j]);
               else
-                store<T>(to + (i + j) * side, rows[j], first_lanes(side - more));
+                store<T>(one, rows[j], first_lanes(side - more));
             }
         }
   }
