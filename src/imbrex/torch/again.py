@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from imbrex.database.news import verdicts
 from imbrex.function.plan import NOTES, Note, Plan
@@ -24,11 +24,11 @@ _MOST: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """positions: of the plan's arrays among the op's, the result last, which `empty` makes."""
+    """positions: of the plan's arrays among the op's, the results last, which `empties` make."""
 
     plan: Plan
     positions: tuple[int, ...]
-    empty: Callable[[], Any]
+    empties: tuple[Callable[[], Any], ...]
 
 
 class Again:
@@ -47,7 +47,7 @@ class Again:
         except TypeError:  # a word that is a list
             return self._kernel(*given)
         if before is not None:
-            arrays = (*[tensors[place] for place in before.positions], before.empty())
+            arrays = (*[tensors[place] for place in before.positions], *[make() for make in before.empties])
             result = before.plan.run(arrays, threads)
             return self._kernel(*given) if result is None else result
         notes: list[Note] = []
@@ -64,15 +64,22 @@ class Again:
         if len(notes) != 1:
             return
         plan, arrays = notes[0]
+        results = cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
+        read, written = arrays[: -len(results)], arrays[-len(results) :]
         places = {id(tensor): position for position, tensor in enumerate(tensors) if tensor is not None}
         is_plain = len(places) == sum(tensor is not None for tensor in tensors)
-        if not is_plain or arrays[-1] is not result or any(id(one) not in places for one in arrays[:-1]):
+        is_plain &= all(one is other for one, other in zip(written, results, strict=True))
+        if not is_plain or any(id(one) not in places for one in read):
             return
         if len(self._before) >= _MOST:
             self._before.clear()
-        made = {"dtype": result.dtype, "device": result.device}
-        empty = partial(torch.empty_strided, tuple(result.shape), result.stride(), **made)
-        self._before[key] = _Before(plan, tuple(places[id(one)] for one in arrays[:-1]), empty)
+        self._before[key] = _Before(plan, tuple(places[id(one)] for one in read), tuple(map(_empty, results)))
+
+
+def _empty(result: Any) -> Callable[[], Any]:
+    """Makes tensors like this one."""
+    made = {"dtype": result.dtype, "device": result.device}
+    return partial(torch.empty_strided, tuple(result.shape), result.stride(), **made)
 
 
 def _facts(tensors: tuple[Any, ...]) -> Any:

@@ -28,18 +28,14 @@ from imbrex.torch.arguments import (
     pair,
     whole,
 )
-from imbrex.torch.direct import direct
 from imbrex.torch.lying import spans
-from imbrex.torch.ops import KERNELS
-from imbrex.torch.transform import transformed
+from imbrex.torch.transform import op_of
 
 __all__ = ["addmm", "bmm", "conv2d", "conv2d_shape", "conv_transpose2d", "linear", "mm"]
 
 torch: Any = import_module("torch")
-_conv2d = direct(transformed("conv2d"), KERNELS["conv2d"], tensors=5)
-_product = direct(transformed("product"), KERNELS["product"], tensors=4)
-_data = transformed("conv2d_backward_data")
-_conv2d_with_sums, _product_with_sums = transformed("conv2d_with_sums"), transformed("product_with_sums")
+_conv2d, _product, _data = op_of("conv2d"), op_of("product"), op_of("conv2d_backward_data")
+_conv2d_with_sums, _product_with_sums = op_of("conv2d_with_sums"), op_of("product_with_sums")
 
 
 def conv2d(

@@ -1,9 +1,9 @@
 """Direct: the kernel of an op called past torch's dispatcher, whose way there takes as long as a small layer;
 where the same was called before, by the plan of that call.
 
-Law: it is gone only where the dispatcher would do nothing but call this kernel: no gradient is asked for, and
-no mode, transform, tracer, compiler or region of autocast stands between; tensors are torch's own, and lie on
-the CPU or the current GPU.
+Law: it is gone only where the dispatcher would do nothing but call this kernel and note its gradient, which a
+node of torch's graph does as well: no mode, transform, tracer, compiler or region of autocast stands between,
+and tensors are torch's own, and lie on the CPU or the current GPU.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
-from imbrex.torch.again import Again
 from imbrex.torch.forward_mode import is_forward
 
 __all__ = ["EXACT", "direct"]
@@ -23,25 +22,46 @@ EXACT: Final = (torch.Tensor, torch.nn.Parameter)
 """Types of tensors that are no subclass's."""
 _NOTHING: Final = (type(None), *EXACT)
 _included: Final[Callable[[], Any]] = torch._C._dispatch_tls_local_include_set
+_excluded: Final[Callable[[], Any]] = torch._C._dispatch_tls_local_exclude_set
 _USUAL: Final[int] = (
     torch._C.DispatchKeySet(torch._C.DispatchKey.BackendSelect)
     | torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
 ).raw_repr()
 """What every thread's dispatcher includes outside of all modes."""
+_GRADIENTS: Final[int] = (
+    torch._C.DispatchKeySet(torch._C.DispatchKey.AutogradCPU)
+    | torch._C.DispatchKeySet(torch._C.DispatchKey.AutogradCUDA)
+).raw_repr()
+"""What a caller below torch's gradients has excluded."""
 
 
-def direct(op: Callable[..., Any], kernel: Callable[..., Any], tensors: int) -> Callable[..., Any]:
-    """The op, by its kernel where that is the same.  tensors: so many arguments come first."""
-    again = Again(kernel, tensors)
+def direct(
+    op: Callable[..., Any], kernel: Callable[..., Any], recorded: Callable[..., Any], tensors: int
+) -> Callable[..., Any]:
+    """The op, by its kernel where that is the same.
+
+    recorded: the kernel as a node of torch's graph, of which gradients are asked.  tensors: so many arguments
+    come first.
+    """
 
     def called(*given: Any) -> Any:
-        return again(*given) if _is_alone(given[:tensors]) else op(*given)
+        first = given[:tensors]
+        if not _is_alone(first):
+            return op(*given)
+        return recorded(*given) if _is_followed(first) else kernel(*given)
 
     return called
 
 
+def _is_followed(tensors: tuple[Any, ...]) -> bool:
+    """Is a gradient asked for?"""
+    return torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
+
+
 def _is_alone(tensors: tuple[Any, ...]) -> bool:
-    if torch.compiler.is_compiling() or torch.is_grad_enabled() or is_forward():
+    if torch.compiler.is_compiling() or is_forward():
+        return False
+    if _excluded().raw_repr() & _GRADIENTS and torch.is_grad_enabled():
         return False
     if _included().raw_repr() & ~_USUAL or not all(type(tensor) in _NOTHING for tensor in tensors):
         return False

@@ -18,13 +18,13 @@ from typing import Any
 
 from imbrex.torch.activation import ACTIVATIONS
 from imbrex.torch.ops import LIBRARY
-from imbrex.torch.transform import declare, transformed
+from imbrex.torch.transform import declare, op_of
 
 __all__ = ["register"]
 
 torch: Any = import_module("torch")
-_conv2d, _product = transformed("conv2d"), transformed("product")
-_data, _weight = transformed("conv2d_backward_data"), transformed("conv2d_backward_weight")
+_conv2d, _product = op_of("conv2d"), op_of("product")
+_data, _weight = op_of("conv2d_backward_data"), op_of("conv2d_backward_weight")
 
 
 def register() -> None:

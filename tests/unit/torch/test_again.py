@@ -45,3 +45,15 @@ def test_a_tensor_that_is_given_twice_tells_nothing() -> None:
             want = torch.nn.functional.conv2d(x, w, padding=1) + residual
             got = ours.conv2d(x, w, padding=1, residual=residual)
             torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-4)
+
+
+def test_a_call_with_its_sums_is_made_again() -> None:
+    calls: list[int] = []
+    name = "product_with_sums"
+    again = Again(lambda *given: (calls.append(1), KERNELS[name](*given))[1], tensors=4)
+    with torch.no_grad():
+        for seed in range(5):
+            a, b = some(5, 8, seed=seed), some(8, 6)
+            result, sums = again(a, b, None, None, 1.0, "relu", False)
+            torch.testing.assert_close(sums, a @ b)
+            assert torch.equal(result, torch.relu(sums)) and len(calls) == min(seed + 1, 2)

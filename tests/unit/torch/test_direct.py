@@ -27,7 +27,8 @@ class Own(torch.Tensor):
 
 def way(*tensors: Any) -> str:
     """Which of the two is called."""
-    return direct(lambda *given: "op", lambda *given: "kernel", tensors=3)(*tensors, 1, "relu")
+    ways = [lambda *given, name=name: name for name in ("op", "kernel", "recorded")]
+    return direct(*ways, tensors=3)(*tensors, 1, "relu")
 
 
 @pytest.mark.parametrize("quiet", [torch.no_grad, torch.inference_mode])
@@ -37,7 +38,15 @@ def test_calls_without_gradients_are_direct(quiet: Callable[[], AbstractContextM
         assert way(x, None, torch.nn.Parameter(torch.ones(2))) == "kernel"
         assert way(x, None, torch.ones(2).as_subclass(Own)) == "op"
         assert way(torch.ones(2, device="meta"), None, None) == "op"
-    assert way(x, None, None) == "op"
+
+
+def test_calls_whose_gradient_is_asked_for_are_a_node() -> None:
+    x = torch.ones(2, requires_grad=True)
+    assert way(torch.ones(2), None, x) == "recorded"
+    assert way(torch.ones(2), None, None) == way(x.detach(), None, None) == "kernel"
+    assert way(x, None, torch.ones(2).as_subclass(Own)) == "op"
+    with torch._C._AutoDispatchBelowAutograd():
+        assert way(x, None, None) == "op"
 
 
 MODES: dict[str, Callable[[], Any]] = {
@@ -49,9 +58,11 @@ MODES: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("name", MODES)
 def test_what_stands_between_sees_the_op(name: str) -> None:
-    x = torch.ones(2)
-    with torch.no_grad(), MODES[name]():
+    x = torch.ones(2, requires_grad=True)
+    with MODES[name]():
         assert way(x, None, None) == "op"
+        with torch.no_grad():
+            assert way(x, None, None) == "op"
 
 
 def test_transforms_and_tracers_see_the_op() -> None:
@@ -61,8 +72,9 @@ def test_transforms_and_tracers_see_the_op() -> None:
         seen.append(way(x, None, None))
         return x + 1
 
-    with torch.no_grad():
-        torch.vmap(function)(torch.ones(2))
-        torch.func.grad(lambda x: function(x).sum())(torch.ones(2))
-        torch.jit.trace(function, torch.ones(2), check_trace=False)
-    assert seen == ["op"] * 3
+    for is_recorded in (False, True):
+        with torch.set_grad_enabled(is_recorded):
+            torch.vmap(function)(torch.ones(2))
+            torch.func.grad(lambda x: function(x).sum())(torch.ones(2))
+            torch.jit.trace(function, torch.ones(2, requires_grad=is_recorded), check_trace=False)
+    assert seen == ["op"] * 6

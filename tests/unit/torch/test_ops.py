@@ -233,7 +233,7 @@ def test_a_call_uses_the_threads_that_torch_uses(monkeypatch: pytest.MonkeyPatch
         return plain(*given, threads=threads, **words)
 
     monkeypatch.setattr(module, "gemm", watched)
-    ours.mm(some(5, 8), some(8, 6))
+    ours.mm(some(5, 9), some(9, 7))  # of sizes that no call had before
     assert seen == [torch.get_num_threads()]
 
 
