@@ -11,7 +11,9 @@ from imbrex.diagnostic import Diagnostic, printable
 from imbrex.torch.fusion import has_hooks
 from imbrex.torch.layer import LAYERS, Layer
 
-__all__ = ["Candidate", "Met", "candidates", "expect_same", "met", "misfit", "tensors_of"]
+__all__ = [
+    "Candidate", "Met", "candidates", "differentiated", "expect_same", "met", "misfit", "tensors_of",
+]  # fmt: skip
 
 torch: Any = import_module("torch")
 _pytree: Any = import_module("torch.utils._pytree")
@@ -186,6 +188,23 @@ def tensors_of(model: Any, example: Any, with_gradients: bool = False) -> list[A
         else:
             result = model(*example) if isinstance(example, tuple) else model(example)
     return list(_flat(result))
+
+
+def differentiated(model: Any, example: Any) -> None:
+    """The model's result, and the gradients of its floats by all parameters that have them, which are kept
+    nowhere; a ValueError where the model cannot be differentiated.
+    """
+    results = [tensor for tensor in tensors_of(model, example, True) if tensor.requires_grad]
+    needed = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    if not results or not needed:
+        return
+    try:
+        ones = [torch.ones_like(tensor) for tensor in results]
+        torch.autograd.grad(results, needed, ones, allow_unused=True)
+    except Exception as error:  # the model's own, of any kind
+        why = printable(str(error).partition(chr(10))[0])
+        message = f"the model in training mode cannot be differentiated with 'example': {why}"
+        raise ValueError(f"{message}; 'measure=False' does not try") from error
 
 
 def _flat(value: Any) -> Iterator[Any]:

@@ -4,7 +4,8 @@
     layers are swapped  and fused with what follows them, as their containers' graphs have it
     kernels             of all of them, compiled side by side, or tuned
     times               of each layer with what follows it, beside torch's; then of the whole model, with all
-                        layers swapped and with the faster ones, contiguous and channels_last, and as it was
+                        layers swapped and with the faster ones, contiguous and channels_last, and as it was;
+                        of one in training mode with its gradients
     the example runs    again, and has to give what it gave
 
 Law: parameters, buffers, keys and hooks stay; a layer of which anything is not known to be the same is left
@@ -23,7 +24,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.function.batches import Batches, expect_batches
 from imbrex.kernel.warm import CompileJob, warmed
 from imbrex.torch.arguments import one_of
-from imbrex.torch.candidate import Candidate, Met, candidates, expect_same, met, tensors_of
+from imbrex.torch.candidate import Candidate, Met, candidates, differentiated, expect_same, met, tensors_of
 from imbrex.torch.fallback import collected
 from imbrex.torch.form import Form, channels_last, chosen, contiguous, fastest, may_lie_last
 from imbrex.torch.fusion import Chain, Fused, chains, fused_class
@@ -172,13 +173,15 @@ def _replaced(
     def take(form: Form) -> None:
         _take(model, found, form, wishes)
 
-    if is_training or not wishes.measure or not any(form.swaps for form in forms):
+    if not wishes.measure or not any(form.swaps for form in forms):
         take(forms[0])
         return Replaced(forms[0].rows, forms[0].is_last)
     own = Form(tuple(row.left("torch's own model is faster") for row in forms[0].rows))
     forms = list(dict.fromkeys([own, *forms]))
     device = next(one.module.weight.device for one in found if one.reason is None)
-    times = fastest(forms, take, lambda: tensors_of(model, example), device, wishes.cuda_graph)
+    run = differentiated if is_training else tensors_of
+    is_graph = wishes.cuda_graph and not is_training
+    times = fastest(forms, take, lambda: run(model, example), device, is_graph)
     best = chosen(times)
     take(forms[best])
     return Replaced(forms[best].rows, forms[best].is_last, times[best] if best else min(times[1:]), times[0])

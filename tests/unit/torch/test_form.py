@@ -88,6 +88,29 @@ def test_torchs_own_model_stays_where_it_is_the_fastest(monkeypatch: pytest.Monk
     assert {row.reason for row in report.rows} == {"torch's own model is faster"}
 
 
+def test_a_model_in_training_mode_is_measured_with_its_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of results that have some; none is kept, and statistics of norms stay."""
+    model, backward = Classifier().train(), list[Any]()
+    seen = take(monkeypatch, 0)
+    model.one.weight.register_hook(backward.append)
+    report = ours.replace(model, image(), jobs=1)
+    assert {row.reason for row in report.rows} == {"torch's own model is faster"} and model.training
+    (forms,) = seen
+    assert [one.swaps for one in forms] == [False, True] and len(backward) == 1 + len(forms)  # and the trial
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert ours.replace(model.requires_grad_(False), image(), jobs=1).theirs_s is not None
+    assert len(backward) == 1 + len(forms)
+
+
+def test_a_model_that_cannot_be_differentiated_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    take(monkeypatch, 1)
+    model = Classifier().train()
+    model.head.weight.register_hook(lambda gradient: gradient.no_such_thing)
+    with pytest.raises(ValueError, match=r"cannot be differentiated with 'example': .*no_such_thing"):
+        ours.replace(model, image(), jobs=1)
+    assert type(model.one) is nn.Conv2d
+
+
 @pytest.mark.parametrize("way", ["images", "view"])
 def test_what_would_be_seen_outside_is_not_tried(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     """A result that lies otherwise, and a view of one that lies as it did."""
