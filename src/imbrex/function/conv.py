@@ -25,6 +25,7 @@ from imbrex.kernel.tuned import Effort, expect_effort
 from imbrex.problem import Conv2d, Direction, Role
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.epilogue_array import Array
+from imbrex.run.arrays import handed
 from imbrex.run.traced import expect_numbers
 
 __all__ = ["conv2d", "conv2d_backward_data", "conv2d_backward_weight"]
@@ -241,7 +242,7 @@ def _result(
     where = call_target(options.target, options.emulate, threads, memory.target)
     if is_empty:
         memory.clear(result.array)
-        return indexed
+        return handed(indexed, values[0]) if out is None else indexed
     laid_out = {**dict(arrays.values()), problem.written: result}
     filter_, input_, output = (laid_out[role].named(problem.layout(role)) for role in ROLES)
     kernel = _kernel(problem, (filter_, input_, output), where, (options.batches, None, options.tune), news())
@@ -252,7 +253,7 @@ def _result(
         positions = tuple(roles.index(role) if role in roles else len(values) for role in ROLES)
         positions += (*range(len(roles), len(values)), *range(len(values) + 1, len(values) + len(results)))
         remember(options, given_out, threads, Served(kernel, used, positions), indexed)
-    return indexed
+    return handed(indexed, values[0]) if out is None else indexed
 
 
 def _settled(

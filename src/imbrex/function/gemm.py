@@ -26,6 +26,7 @@ from imbrex.problem import Gemm
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.epilogue_array import Array
 from imbrex.problem.stride import LEADING, STRIDES
+from imbrex.run.arrays import handed
 from imbrex.run.traced import expect_numbers
 
 __all__ = ["gemm"]
@@ -169,7 +170,7 @@ def _product(
         _write_c(c, written.array, memory)
     if 0 in shape or (not left.columns and after is None):
         _without_terms(memory, written.array, beta)
-        return returned
+        return handed(returned, a) if out is None else returned
     if not left.columns:
         element = element.element if element.element.is_operand else element.accumulator
         (left, right), blocks = _one_zero_term(memory, shape, element), ()
@@ -185,7 +186,7 @@ def _product(
         positions = (0, 1, 2 + len(read), *range(2, 2 + len(read)), *range(3 + len(read), len(used)))
         values = (a, b, *blocks, *more.values(), *each_out(out))
         remember(options, values, threads, Served(kernel, used, positions), returned)
-    return returned
+    return handed(returned, a) if out is None else returned
 
 
 class _Operands(NamedTuple):

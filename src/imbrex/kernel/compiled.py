@@ -25,6 +25,7 @@ from imbrex.kernel.options import CompileOptions
 from imbrex.kernel.recipe import Recipe
 from imbrex.kernel.target import Target
 from imbrex.problem import Gemm, Operand, Problem, problem_text
+from imbrex.run.arrays import handed
 from imbrex.run.cpu import CpuKernel
 from imbrex.symbol import name_of
 
@@ -227,16 +228,17 @@ class Kernel:
         and row-major where it states no strides.  TypeError and ValueError where they are not.  On a GPU,
         arrays that lie there are used in `stream` without waiting; arrays of the host are copied.
         """
-        written, quick = self._written, self._quick
+        written, quick, like = self._written, self._quick, None
         if len(arrays) == self._read and not self._reads_result:
-            parameters, given = self._sized(arrays).parameters, list(arrays)
+            parameters, given, like = self._sized(arrays).parameters, list(arrays), arrays[0]
             for place in written:
                 given.insert(place, self.loaded.new_result(parameters[place], arrays[0]))
             arrays = tuple(given)
         count = self.threads if threads is None else threads
         if quick is None or not quick(arrays, stream, count):
             self._run(arrays, count, stream)
-        return arrays[written[0]] if len(written) == 1 else tuple([arrays[place] for place in written])
+        results = arrays[written[0]] if len(written) == 1 else tuple([arrays[place] for place in written])
+        return results if like is None else handed(results, like)
 
     def check(self, seed: int = 0, *, values: Values | None = None, threads: int | None = None) -> Verdict:
         """Run on random operands and a poisoned result, compared with float64 element by element: a pass of

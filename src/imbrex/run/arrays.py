@@ -21,8 +21,8 @@ from imbrex.problem.operand import reach
 from imbrex.run.traced import expect_numbers, expect_unrecorded
 
 __all__ = [
-    "Array", "as_array", "check", "contiguous", "dense_order", "expect_strides", "in_memory", "new_array",
-    "order_of", "same_kind", "share_memory", "strided_view",
+    "Array", "as_array", "check", "contiguous", "dense_order", "expect_strides", "handed", "in_memory",
+    "new_array", "order_of", "same_kind", "share_memory", "strided_view",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -191,6 +191,17 @@ def same_kind(result: Array, like: object) -> Any:
     if result.dtype == BF16.numpy:
         return torch.from_numpy(result.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(result)
+
+
+def handed(result: Any, like: Any) -> Any:
+    """What a kernel has written, as an array of JAX where `like` is one, on its device; else itself.
+
+    result: an array that nobody writes into afterwards, or a pair of them.
+    """
+    jax: Any = sys.modules.get("jax")  # who has such an array has imported it
+    if jax is None or not isinstance(like, getattr(jax, "Array", ())):
+        return result
+    return jax.device_put(result, like.sharding)
 
 
 def _is_torch(value: object) -> TypeGuard[Any]:

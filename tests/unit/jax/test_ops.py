@@ -52,6 +52,25 @@ def test_values_under_jit_and_without() -> None:
     near(ours.matmul(A[:1], some(1, 8, 6)), A[:1] @ some(1, 8, 6))
 
 
+def test_arrays_given_to_functions_of_arrays_come_back_as_such() -> None:
+    """Results are JAX's, of its device, where their memory is nobody else's; `out` is the caller's own."""
+    out = np.empty((5, 6), np.float32)
+    assert imbrex.gemm(A[0], B, out=out) is out
+    results = {
+        "gemm": (imbrex.gemm(A[0], B), A[0] @ B),
+        "compile": (imbrex.compile("gemm -m 5 -n 6 -k 8")(A[0], B), A[0] @ B),
+        "conv2d": (imbrex.conv2d(X, W, stride=(2, 1), padding=1, groups=2), theirs(X, W)),
+        "none": (imbrex.conv2d(X[:0], W, stride=(2, 1), padding=1, groups=2), theirs(X[:0], W)),
+    }
+    for name, (got, want) in results.items():
+        assert isinstance(got, jax.Array) and got.shape == want.shape, name
+        assert got.sharding == X.sharding and got.dtype == want.dtype, name
+        np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-5)
+    both = imbrex.gemm(A[0], B, epilogue="relu(pre_activation(x))")
+    assert isinstance(both, tuple) and all(isinstance(one, jax.Array) for one in both)
+    near(both[0], jax.nn.relu(both[1]))
+
+
 @pytest.mark.parametrize(
     "moves",
     [{}, {"stride": (2, 1)}, {"padding": (0, 2)}, {"dilation": (1, 2)}, {"groups": 2}],
