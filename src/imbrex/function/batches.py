@@ -26,7 +26,7 @@ from imbrex.problem import Conv2d, Problem, problem_text
 from imbrex.problem.run_time import MOST_IMAGES, MOST_ROWS
 from imbrex.run.cpu import thread_count
 
-__all__ = ["Batches", "expect_batches", "kernel_of", "open_problem", "refuse", "serving"]
+__all__ = ["Batches", "expect_batches", "kernel_of", "open_problem", "refuse", "serving", "tell_once"]
 
 Batches: TypeAlias = Literal["each", "any"]
 
@@ -121,7 +121,7 @@ def serving(problem: Problem, target: Target, threads: int) -> Problem:
     if family.refused is not None or not family.own or number in family.own:
         family.own.add(number)
         return problem
-    _tell_once("any", _announced(opened, number, family))
+    tell_once("any", _announced(opened, number, family))
     return opened
 
 
@@ -129,7 +129,7 @@ def refuse(opened: Problem, target: Target, threads: int, reason: str) -> None:
     """Gives every number its own kernel from now on, and tells the first such reason of a process."""
     _families.setdefault((opened, target, threads), _Family()).refused = reason
     consequence = "each number has a kernel of its own, here and where else that is so"
-    _tell_once("each", f"{problem_text(opened)}: {reason}; {consequence}")  # a model may have fifty of them
+    tell_once("each", f"{problem_text(opened)}: {reason}; {consequence}")  # a model may have fifty of them
 
 
 def _announced(opened: Problem, number: int, family: _Family) -> str:
@@ -143,7 +143,8 @@ def _announced(opened: Problem, number: int, family: _Family) -> str:
     )
 
 
-def _tell_once(key: str, text: str) -> None:
+def tell_once(key: str, text: str) -> None:
+    """A warning, the first one of a key in a process."""
     if key not in _warned:
         _warned.add(key)
         warnings.warn(text, stacklevel=2)

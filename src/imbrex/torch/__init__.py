@@ -12,6 +12,7 @@ transform   ops under torch.func and in forward mode
 gradient    derivatives of ops, made of ops
 rules       autocast and vmap
 call        functions of tensors
+opened      kernels for any number of images or rows, of all layers at once
 layer       layers of torch by these functions
 fusion      a layer with what follows it, as torch.fx sees it
 candidate   layers of a model that may be swapped, and the others

@@ -9,10 +9,11 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final
 
+from imbrex.kernel.warm import CompileJob
 from imbrex.torch.candidate import Candidate
 from imbrex.torch.clock import sampler
 from imbrex.torch.report import Row
@@ -33,10 +34,13 @@ _CHANGED: Final = "imbrex_was_contiguous"
 
 @dataclass(frozen=True)
 class Form:
-    """rows: one a layer; those without a reason are swapped.  is_last: filters lie channels_last."""
+    """rows: one a layer; those without a reason are swapped.  is_last: filters lie channels_last.
+    orders: the kernels that the example asks for.
+    """
 
     rows: tuple[Row, ...]
     is_last: bool = False
+    orders: tuple[CompileJob, ...] = field(default=(), compare=False)
 
     @property
     def swaps(self) -> bool:

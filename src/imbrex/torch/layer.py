@@ -21,6 +21,7 @@ from imbrex.torch import call
 from imbrex.torch.activation import finished
 from imbrex.torch.direct import EXACT
 from imbrex.torch.fold import Fold, fold_of
+from imbrex.torch.opened import Opened
 
 __all__ = ["LAYERS", "MANY", "Layer", "Swapped", "plain"]
 
@@ -35,7 +36,8 @@ MANY: Final = 10
 class Swapped:
     """What a swapped layer knows beside torch's.  fallback, batches: as `call` has them.  shapes: those that
     it met; own: of these what has a kernel of its own.  fitting: shapes of an input and a residual that may
-    be added.  fold: of the norm that follows.
+    be added.  fold: of the norm that follows.  opened: kernels of all layers for any number, where calls wait
+    for them.
     """
 
     fallback: bool
@@ -44,9 +46,10 @@ class Swapped:
     own: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
     fitting: set[tuple[Any, Any]] = field(default_factory=set[tuple[Any, Any]], compare=False)
     fold: Fold | None = field(default=None, compare=False)
+    opened: Opened | None = field(default=None, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "fold": None}
+        return {**self.__dict__, "fold": None, "opened": None}
 
 
 class Layer:
@@ -173,12 +176,14 @@ def _note(layer: Any, shape: tuple[int, ...]) -> None:
     with _lock:
         swapped.shapes.add(shape)
         own = _own(layer, shape)
-        if own in swapped.own:
-            return
+        is_opened = own in swapped.own
         swapped.own.add(own)
-        if len(swapped.own) != MANY or _warned:
-            return
-        _warned = True
+        is_told = not is_opened and len(swapped.own) == MANY and not _warned
+        _warned |= is_told
+    if is_opened and swapped.opened is not None:
+        swapped.opened.compile()
+    if not is_told:
+        return
     message = (
         f"{layer} has met {MANY} shapes of its input, the last one {shape}, and each has a kernel of its own"
     )

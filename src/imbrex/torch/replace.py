@@ -29,6 +29,7 @@ from imbrex.torch.fallback import collected
 from imbrex.torch.form import Form, channels_last, chosen, contiguous, fastest, may_lie_last
 from imbrex.torch.fusion import Chain, Fused, chains, fused_class
 from imbrex.torch.layer import LAYERS, Layer, Swapped
+from imbrex.torch.opened import Opened
 from imbrex.torch.report import Replaced, Row
 from imbrex.torch.trial import Trial, orders_of, timed
 from imbrex.tuner.interface import tune as tuned
@@ -221,7 +222,7 @@ def _forms(
     try:
         fused = {} if is_training else _chains(model, usable)
         trials = {one.name: Trial(one, fused.get(one.name, Chain(one.name)), is_training) for one in usable}
-        errors = _compiled(list(trials.values()), wishes.tune, wishes.jobs)
+        orders, errors = _compiled(list(trials.values()), wishes.tune, wishes.jobs)
         good = [trial for name, trial in trials.items() if name not in errors]
         times = timed(good, wishes.cuda_graph) if wishes.measure else {}
     finally:
@@ -232,7 +233,7 @@ def _forms(
         reason = one.reason or errors.get(one.name)
         rows.append(Row(one.name, one.kind, reason, *times.get(one.name, (None, None)), fused_with))
     faster = tuple(row if row.slower is None else row.left(row.slower) for row in rows)
-    return [Form(faster, is_last), *([Form(tuple(rows), is_last)] if wishes.measure else [])]
+    return [Form(of, is_last, orders) for of in (faster, *([tuple(rows)] if wishes.measure else []))]
 
 
 def _take(model: Any, found: Sequence[Candidate], form: Form, wishes: _Wishes) -> None:
@@ -240,9 +241,11 @@ def _take(model: Any, found: Sequence[Candidate], form: Form, wishes: _Wishes) -
     restore(model)
     if form.is_last:
         channels_last([one for one in found if one.reason is None])
+    waits = not wishes.fallback and wishes.batches == "any"
+    opened = Opened(form.orders, wishes.jobs) if waits else None
     for one, row in zip(found, form.rows, strict=True):
         if row.reason is None:
-            _swap(one.module, Swapped(wishes.fallback, wishes.batches))
+            _swap(one.module, Swapped(wishes.fallback, wishes.batches, opened=opened))
     _fuse(model)
 
 
@@ -282,8 +285,10 @@ def _is_fusable(module: Any) -> bool:
     return isinstance(module, Layer) and hasattr(module, "fused")
 
 
-def _compiled(trials: list[Trial], tune: Effort | None, jobs: int | None) -> dict[str, str]:
-    """Kernels of all trials are built; of those that have none the reason, by the layer's name."""
+def _compiled(
+    trials: list[Trial], tune: Effort | None, jobs: int | None
+) -> tuple[tuple[CompileJob, ...], dict[str, str]]:
+    """Kernels of all trials, which are built; of those that have none the reason, by the layer's name."""
     wanted: dict[str, list[CompileJob]] = {}
     errors: dict[str, str] = {}
     for trial in trials:
@@ -304,4 +309,4 @@ def _compiled(trials: list[Trial], tune: Effort | None, jobs: int | None) -> dic
         for order in orders:
             if order.problem in failed:
                 errors.setdefault(name, f"no kernel: {failed[order.problem]}")
-    return errors
+    return tuple(order for order in every if order.problem not in failed), errors

@@ -4,6 +4,8 @@ those of a fixed kernel of the same tuning.
 
 from __future__ import annotations
 
+import copy
+import warnings
 from importlib import import_module
 from typing import Any
 
@@ -106,6 +108,27 @@ def test_an_epoch_of_many_numbers_compiles_two_kernels_of_results_and_of_gradien
 
 def _is_of_weights(problem: Any) -> bool:
     return problem.direction == "backward_weight" if isinstance(problem, Conv2d) else problem.m == 144
+
+
+def test_all_layers_are_opened_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the first one that meets another number, where calls wait; nothing is compiled after that."""
+    module, made = import_module("imbrex.torch.opened"), list[list[Any]]()
+    warmed = module.warmed
+    monkeypatch.setattr(module, "warmed", lambda jobs, count: (made.append(jobs), warmed(jobs, count))[1])
+    model = nn.Sequential(nn.Linear(9, 8), nn.ReLU(), nn.Linear(8, 7)).eval()
+    with torch.no_grad():
+        ours.replace(model, torch.randn(4, 9), measure=False, fallback=False, jobs=2)
+        assert not made
+        for rows in (4, 3, 5):
+            x = torch.randn(rows, 9)
+            with warnings.catch_warnings(record=True, action="always") as told:
+                y = model(x)
+            assert ["2 kernels are compiled" in str(one.message) for one in told] == [True] * (rows == 3)
+            middle = torch.relu(nn.Linear.forward(model[0], x))
+            torch.testing.assert_close(y, nn.Linear.forward(model[2], middle), rtol=1e-4, atol=1e-5)
+    (jobs,) = made
+    assert [(job.problem.n, job.problem.run_time is not None) for job in jobs] == [(8, True), (7, True)]
+    assert copy.deepcopy(model)[0].imbrex_swapped.opened is None
 
 
 class Layer(nn.Module):
