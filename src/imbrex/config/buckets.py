@@ -27,7 +27,7 @@ from imbrex.config.context import GemmContext
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.products import products
 from imbrex.config.request import Request
-from imbrex.config.summed import SUMMED_ENDS, last_columns, of_whole_columns
+from imbrex.config.summed import SUMMED_ENDS
 from imbrex.config.tiles import DATA_PARALLEL
 from imbrex.config.tuning import Tuning, text
 from imbrex.config.warpgroup.plan import WarpgroupTuning
@@ -143,11 +143,12 @@ def _configured(request: Request, size: int) -> Configuration:
     if request.config is not None:
         return configured(request)
     if isinstance(request.machine, CpuMachine):
-        if isinstance(request.problem, Conv2d) and request.problem.direction == "backward_weight":
-            return of_whole_columns(request)
         has_tuning, machine = request.tuning is not None, request.machine
         machine = machine if has_tuning else without_tiles(machine)
-        return configured(replace(request, machine=machine, schedule=request.schedule or DATA_PARALLEL))
+        is_summed = isinstance(request.problem, Conv2d) and request.problem.direction == "backward_weight"
+        algorithm = request.algorithm or ("v4r4" if is_summed else None)
+        made = replace(request, machine=machine, algorithm=algorithm)
+        return configured(replace(made, schedule=request.schedule or DATA_PARALLEL))
     in_place = "v4r4" if isinstance(request.problem, Conv2d) else "direct"
     request = replace(request, algorithm=request.algorithm or in_place)
     found = configured(request)
@@ -261,11 +262,6 @@ def _expect_open(of: Configuration, request: Request) -> None:
             is_said = request.tuning is not None or request.config is not None
             other = f"give {name} a number, or a type that warpgroups multiply, such as tf32, f16 or bf16"
             raise Diagnostic(message, hint=hint if is_said else other)
-        if isinstance(tuning, CpuTuning) and problem.run_time is not None and problem.run_time.is_summed:
-            few, columns = last_columns(tuning, problem)
-            if few:
-                message = f"the last {few} of {columns} columns are summed in an order that depends on {name}"
-                raise Diagnostic(message, hint=f"give {name} a number")
         if isinstance(tuning, CpuTuning) and CPU_UNITS[tuning.unit].tiles is not None:
             message = f"unit {tuning.unit} multiplies tiles of known sizes, and {name} is a run-time one"
             raise Diagnostic(message, hint=f"name a level without them, or give {name} a number")

@@ -76,10 +76,10 @@ def test_bits_of_results_and_gradients_are_those_of_fixed_kernels() -> None:
     torch.testing.assert_close(dw, dy.T @ x)
 
 
-def test_an_epoch_of_many_numbers_compiles_two_kernels_of_results_and_of_gradients_by_images(
+def test_an_epoch_of_many_numbers_compiles_two_kernels_of_each_result_and_gradient(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Strides, a transposed convolution and a linear layer; gradients by weights have one for each number."""
+    """Strides, a transposed convolution, filters of four channels and a linear layer."""
     made: list[Any] = []
     compile = batches.compile
     monkeypatch.setattr(batches, "compile", lambda of, **words: (compile(of, **words), made.append(of))[0])
@@ -101,13 +101,12 @@ def test_an_epoch_of_many_numbers_compiles_two_kernels_of_results_and_of_gradien
         got = torch.autograd.grad(y, (x, *weights), dy)
         for one, other in zip(got, torch.autograd.grad(want, (x, *weights), dy), strict=True):
             torch.testing.assert_close(one, other, rtol=1e-4, atol=2e-3)
-    by_images = {of for of in made if not _is_of_weights(of)}
-    assert {of.n if isinstance(of, Conv2d) else of.m for of in by_images if of.run_time is None} == {4}
-    assert len(opened := [of for of in by_images if of.run_time]) == 8, opened
-
-
-def _is_of_weights(problem: Any) -> bool:
-    return problem.direction == "backward_weight" if isinstance(problem, Conv2d) else problem.m == 144
+    column = {of for of in made if not isinstance(of, Conv2d) and of.k == 1}  # one row of images, transposed
+    fixed = {of for of in made if of.run_time is None} - column
+    assert len(column) == 1 and {
+        of.n if isinstance(of, Conv2d) else of.k if of.transpose_a else of.m for of in fixed
+    } == {4}
+    assert len(fixed) == len(opened := {of for of in made if of.run_time}) == 12, opened
 
 
 def test_all_layers_are_opened_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,9 @@ def text(stmt: Product) -> list[str]:
     width = f"imbrex::width<{stmt.c.computed.c_name}>"
     has_runs, count = isinstance(stmt.a, RunsInPlace), f", {_k(stmt)}" if _is_counted(stmt) else ""
     zeros = [f"for (auto &zero : scratch.zeros_a) zero = {_zero(stmt)};"] if has_runs else []
-    shape = f"{unit}, rows, {stmt.lanes} / {width}, {_height(stmt)}, N.value, {stmt.k}{_columns(stmt)}"
+    is_met = stmt.open == "k" and bool(_columns(stmt))
+    last = ", columns.value" if is_met else _columns(stmt)
+    shape = f"{unit}, rows, {stmt.lanes} / {width}, {_height(stmt)}, N.value, {stmt.k}{last}"
     kind = f"imbrex::open_columns<{unit}, {stmt.lanes} / {width}, {_height(stmt)}, {stmt.k}{_columns(stmt)}>"
     ends = "columns" if stmt.open == "n" else "0, product::n_panels"
     operand_b = "shifted_b" if stmt.unit.is_shifted else "operand_b"
@@ -67,6 +69,13 @@ def text(stmt: Product) -> list[str]:
         f"product::{stmt.stationary}_stays(",
         f"    0, {_m_end(stmt)}, {ends}, operand_a, {operand_b}, operand_c{count});",
     ]
+    if is_met:
+        of = f"{unit}{_columns(stmt)}, M.value, N.value"
+        body = [
+            f"imbrex::with_columns<{of}>({_first_k(stmt)}, [&](auto columns) {{",
+            *c.indented(body),
+            "});",
+        ]
     assert b.buffer.space == "global"
     made = [] if stmt.finish is None else finishing.lines(stmt.finish, stmt.c)
     lines = [*made, f"const int32_t m_count = {c.index(stmt.m_count)}, n_count = {c.index(stmt.n_count)};"]
@@ -105,6 +114,11 @@ def _k(stmt: Product) -> str:
     if not _is_counted(stmt):
         return str(stmt.k)
     return f"scratch.{stmt.b.name}.{'lanes' if stmt.b_is_transposed else 'rows'}"
+
+
+def _first_k(stmt: Product) -> str:
+    """How many k the first step has, of a run-time number: no step of a fixed number has more."""
+    return _k(stmt) if stmt.step is None else f"{stmt.step} == 0 ? int64_t({_k(stmt)}) : {stmt.k}"
 
 
 def _is_counted(stmt: Product) -> bool:

@@ -11,7 +11,7 @@
 // An operand that packs on a visit belongs in the outer loop, one that is read in place or packed beforehand may be in
 // either.  The outer loop's panel stays in the cache nearest to the core that holds it.  A large K goes block by block,
 // each block but the first adding to C (beta = 1).  Of a run-time number of rows, M at most, `m_end` is an
-// `open_rows<MR, ..>`, and all panels of it are multiplied.  Of a run-time number of columns see open_product.h.
+// `open_rows<MR, ..>`, and all panels of it are multiplied.  Of a run-time number of columns see open_product.h, of k `with_columns`.
 #pragma once
 #include "b_view.h"
 #include "extent.h"
@@ -20,8 +20,8 @@
 
 namespace imbrex {
 
-// How last columns come to lie along k: not at all, as B's rows already do, or element by element.
-enum class along_k { none, rows, elements };
+// How last columns come to lie along k: not at all, as B's rows already do, or element by element; always: they do, sooner or not.
+enum class along_k { none, rows, elements, always };
 
 // Are that many last columns of so many rows summed along k sooner than they fill a vector?  A column costs a row the vectors
 // of its k, and the sum of the last one's lanes, which is as long as some eight more; and all rows together what it takes
@@ -29,8 +29,21 @@ enum class along_k { none, rows, elements };
 template <class U, along_k Columns> constexpr bool sum_along_k(int columns, int rows, int k) {
   constexpr int W = width<sum_of_unit<U>>, lanes_summed = 8;
   const int64_t words = k / unit<U>::together, saved = words - columns * (words / W + lanes_summed);
+  if (Columns == along_k::always) return columns <= W / 2;
   return Columns != along_k::none && columns <= W / 2 && saved >= 0 &&
          (Columns == along_k::rows || 2 * rows * saved >= int64_t(5) * columns * k);
+}
+
+template <along_k Columns> struct along {
+  static constexpr along_k value = Columns;
+};
+
+// body(along<..>): the last of N columns are summed as a product of M rows and of a fixed k does it.
+template <class U, along_k Columns, int M, int N, class Body> void with_columns(int64_t k, const Body &body) {
+  constexpr int W = width<sum_of_unit<U>>, few = N % W;
+  if constexpr (few > 0 && few <= W / 2)
+    if (sum_along_k<U, Columns>(few, M, int(k))) return body(along<along_k::always>{});
+  body(along<along_k::none>{});
 }
 
 template <class U, int MR, int NV, int M, int N, int K, along_k Columns = along_k::none> struct product {
