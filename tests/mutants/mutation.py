@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from itertools import chain, pairwise, zip_longest
 from pathlib import Path
@@ -62,7 +63,7 @@ NO_CODE: Final = re.compile(
 class Mutant:
     """path: in the project.  start: of `old` in the file's bytes.  before, after: the whole line.
 
-    same: how many lines of the file before it are the same.
+    same: how many lines of the file before it are the same, but for indentation.
     """
 
     path: str
@@ -101,8 +102,14 @@ def _mutant(path: str, text: bytes, start: int, old: str, new: str) -> Mutant:
     end = len(text) if end < 0 else end
     after = text[first:start] + new.encode() + text[start + len(old.encode()) : end]
     before, after_text = (" ".join(t.decode().split()) for t in (text[first:end], after))
-    lines = text[:first].splitlines()
-    return Mutant(path, len(lines) + 1, start, old, new, before, after_text, lines.count(text[first:end]))
+    lines = _lines(text)[: text.count(b"\n", 0, first)]
+    return Mutant(path, len(lines) + 1, start, old, new, before, after_text, lines.count(before))
+
+
+@lru_cache(1)
+def _lines(text: bytes) -> Sequence[str]:
+    """As a key says them: without indentation."""
+    return [" ".join(line.split()) for line in text.decode().split("\n")]
 
 
 def _python(text: bytes) -> Iterator[tuple[int, str, str]]:

@@ -104,14 +104,16 @@ class Selection:
 
     def _by_name(self, path: str) -> Iterator[str]:
         """test_NAME.py of the mirrored folder, what else there has a word of the name, unit tests that import
-        it, what golden texts keep of it, the folder, others that import it, texts of the IR, its package.
+        it, what golden texts keep of it, the folder, others that import it, texts of the IR, its package.  A
+        package's __init__.py has the package's name.
         """
         inner = Path(path).with_suffix("").relative_to("src/imbrex")
+        inner = inner.parent if inner.name == "__init__" and inner.parent.name else inner
         mirror = self.root / "tests/unit" / inner.parent
         yield from self._files(mirror, f"test_{inner.name}*.py")
         beside = self._files(mirror, "test_*.py")
         yield from (test for test in beside if _words(test) & _words(inner.name))
-        module = ".".join(part for part in ("imbrex", *inner.parts) if part != "__init__")
+        module = ".".join(("imbrex", *inner.parts))
         imports = re.compile(
             rf"^\s*(?:from|import) {re.escape(module)}\b(?!\.)"
             rf"|^\s*from {re.escape(module.rpartition('.')[0])} import\b.*\b{inner.name}\b", re.M,

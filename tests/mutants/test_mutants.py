@@ -91,7 +91,8 @@ def test_the_smaller_of_two_is_no_fault_where_they_are_equal(line: str, is_fault
 
 def test_lines_that_are_the_same_have_names_of_their_own() -> None:
     found = mutants_of("a.h", b"x = 1;\nx = 1;\n  x = 1;\nx = 1;\n")
-    assert [m.key[0] for m in found] == ["a.h", "a.h#2", "a.h", "a.h#3"]
+    assert [m.key[0] for m in found] == ["a.h", "a.h#2", "a.h#3", "a.h#4"]
+    assert len({m.key for m in found if m.old == "1"}) == 4
 
 
 @pytest.mark.parametrize(("path", "text"), [("a.py", PYTHON), ("a.h", HEADER)])
@@ -135,6 +136,7 @@ def test_selection() -> None:
         "src/imbrex/emit/device/cuda/store.h", 1
     )
     assert "tests/lit" in Selection(ROOT).tests("src/imbrex/ir/ops/view.py", 1)
+    assert Selection(ROOT).tests("src/imbrex/dtype/__init__.py", 1)[0] == "tests/unit/test_dtype.py"
     recorded = {
         "tests/unit/slow.py": Recorded(9, {"src/imbrex/index/rule.py": [7]}),
         "tests/unit/index/test_map.py": Recorded(9, {"src/imbrex/index/rule.py": [8]}),
