@@ -38,6 +38,45 @@ PACK(pack_f16, float, f16, width<float>, 4, 2)
 PACK(pack_bf16, float, bf16, width<float>, 4, 0)
 PACK(pack_i8, int32_t, int8_t, width<int32_t>, 4, 2)
 
+// Units without an instruction, of which word panels can be had on every machine.
+struct pairs_of_bf16;
+struct fours_of_i8;
+namespace imbrex {
+template <> struct unit<pairs_of_bf16> : narrow_unit<float, bf16> {};
+template <> struct unit<fours_of_i8> : narrow_unit<int32_t, int8_t> {};
+} // namespace imbrex
+
+// The same forms of words.
+template <class U, int L, int MR, int G, class E>
+static void pack_words(int form, E *dst, const E *src, table rows, table lanes, const int32_t *size, int at, int count) {
+  typedef word_panels<U> panels;
+  typedef sum_of_unit<U> T;
+  if (form == 0 || form == 3 || form == 4) {
+    static view<T, L, G, most, most> view;
+    fill(view, rows, lanes, size, 0);
+    if (form == 0)
+      panels::lanes(dst, src, view, at);
+    else if (form == 3)
+      panels::panels(dst, round_up(rows.count, panels::K) * L, src, view, at, count);
+    else
+      panels::columns(dst, round_up(rows.count, k_width<U>), src, view, at, count);
+  } else {
+    static view<T, width<T>, G, most, most> view;
+    fill(view, rows, lanes, size, 0);
+    if (form == 1)
+      panels::template blocked<MR>(dst, src, view, at);
+    else
+      panels::template transposed<L>(dst, src, view, at);
+  }
+}
+#define PACK_WORDS(NAME, U, E, L, MR, G)                                                                               \
+  extern "C" void NAME(int form, E *dst, const E *src, const table *rows, const table *lanes, const int32_t *size,     \
+                       int at, int count) {                                                                            \
+    pack_words<U, L, MR, G>(form, dst, src, *rows, *lanes, size, at, count);                                           \
+  }
+PACK_WORDS(pack_words_bf16, pairs_of_bf16, bf16, 2 * width<float>, 7, 2)
+PACK_WORDS(pack_words_i8, fours_of_i8, int8_t, width<int32_t> + width<int32_t> / 2 + 1, 4, 0)
+
 // How many classes, and whether that were too many: for tests of the law that says so.
 extern "C" int32_t classes(const table *rows, const table *lanes, const int32_t *size) {
   static view<float, width<float>, 2, most, most> view;

@@ -140,6 +140,55 @@ def test_pack_columns(device: Device, map: str) -> None:
     np.testing.assert_array_equal(found, _padded(expected[:, first:].T, 0, depth))
 
 
+WORDS: dict[str, tuple[Any, int, int]] = {  # element, neighbours along k in a word of 32 bits, rows a panel
+    "bf16": (ml_dtypes.bfloat16, 2, 7),
+    "i8": (np.int8, 4, 4),
+}
+WORD_CASES = [(kind, map) for kind in WORDS for map, m in MAPS.items() if kind == "bf16" or there(*m).all()]
+
+
+def _in_words(k_major: np.ndarray[Any, Any], together: int) -> np.ndarray[Any, Any]:
+    """[k][lane] as [k / together][lane][together]."""
+    k, lanes = k_major.shape
+    return k_major.reshape(k // together, together, lanes).transpose(0, 2, 1)
+
+
+@pytest.mark.parametrize("kind, map", WORD_CASES)
+def test_panels_of_words(device: Device, kind: str, map: str) -> None:
+    """`together` neighbours along k side by side, in each form of panel; nothing behind it is written."""
+    element, together, height = WORDS[kind]
+    *_, source, expected, at = _whole(device, kind, map)
+    row_count, lane_count = expected.shape
+    source, expected, w = source.astype(element), expected.astype(element), device.width["f32"]
+    width, vector = 2 * w if kind == "bf16" else w + w // 2 + 1, w * together
+
+    def packed(form: int, shape: tuple[int, ...], first: int, count: int = 0) -> np.ndarray[Any, Any]:
+        found = np.full(int(np.prod(shape)) + vector, -7, element)
+        device.call(f"pack_words_{kind}", form, found, source, *at[:3], first, count)
+        assert (found[-vector:] == -7).all()
+        return found[:-vector].reshape(shape)
+
+    panels, words = -(-lane_count // width), -(-row_count // together)
+    wide = _padded(expected, words * together, panels * width)
+    want = [_in_words(wide[:, i * width : (i + 1) * width], together) for i in range(panels)]
+    for panel in range(panels):
+        np.testing.assert_array_equal(packed(LANES, (words, width, together), panel), want[panel])
+    np.testing.assert_array_equal(packed(PANELS, (panels, words, width, together), 0, panels), want)
+
+    vectors = -(-lane_count // vector)
+    tall = _padded(expected, row_count + max(height, width), vectors * vector)
+    for first in range(0, row_count, height):
+        blocks = tall[first : first + height].reshape(height, vectors, vector).transpose(1, 0, 2)
+        np.testing.assert_array_equal(packed(BLOCKED, blocks.shape, first), blocks)
+    for first in range(0, row_count, width):
+        turned = _in_words(tall[first : first + width].T, together)
+        np.testing.assert_array_equal(packed(TRANSPOSED, turned.shape, first), turned)
+
+    first = max(0, lane_count - 3)
+    columns = _padded(expected[:, first:].T, 0, -(-row_count // vector) * vector)
+    np.testing.assert_array_equal(packed(COLUMNS, columns.shape, first, lane_count - first), columns)
+
+
 def test_an_array_that_ends_with_its_page(device: Device) -> None:
     """Windows that hang over both ends of the image never read past them."""
     import ctypes
