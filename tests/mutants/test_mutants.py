@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 
 import pytest
 from tests.mutants import processes
@@ -13,7 +18,7 @@ from tests.mutants.__main__ import BEGIN, END, ROOT, page
 from tests.mutants.answers import Answers
 from tests.mutants.mutation import EQUIVALENT, Mutant, equivalents, folder_of, mutants_of, sample
 from tests.mutants.selection import HEADERS, Recorded, Selection
-from tests.mutants.tree import Tree, copied, digest
+from tests.mutants.tree import Ran, Tree, copied, digest
 from tests.mutants.trial import CUT, KILLED, SKIPPED, SURVIVED, Trial, Trials, named, score, table
 from tests.mutants.trial import EQUIVALENT as SAME
 from tests.patience import HANG_S
@@ -228,6 +233,45 @@ def test_nothing_is_known_where_no_test_runs(
     answers = Answers(tmp_path / "out.json", [edge], {})
     answers.add(done, "0123abcdef")
     assert Answers(tmp_path / "out.json", [edge], {}).left(60, False) == [edge]
+
+
+@dataclass(frozen=True)
+class Scripted(Tree):
+    """Tests of `quick` pass once those of `stuck` have begun, which run until they are ended."""
+
+    has_begun: Event = field(default_factory=Event)
+    is_stopped: Event = field(default_factory=Event)
+
+    @contextmanager
+    def fault(self, mutant: Mutant) -> Iterator[None]:
+        yield
+
+    def pytest(self, tests: Sequence[str], cpu: float, until: float, without: Iterable[str] = ()) -> Ran:
+        if tests == ["quick"]:
+            assert self.has_begun.wait(HANG_S)
+            return Ran(0, "", 1.0, passed=1)
+        self.has_begun.set()
+        assert self.is_stopped.wait(HANG_S)
+        return Ran(-15, "", 1.0)
+
+    def stop(self) -> None:
+        self.is_stopped.set()
+
+
+def test_what_is_stopped_says_nothing(tmp_path: Path) -> None:
+    """As by a signal while another mutant's tests run: these end by it, not by the fault."""
+    trees = [Scripted(tmp_path, tmp_path)] * 2
+    told: list[Trial] = []
+
+    def tell(trial: Trial) -> None:
+        told.append(trial)
+        sys.exit("stopped")
+
+    mutants = [mutants_of(f"{name}.py", PYTHON.encode())[0] for name in ("quick", "stuck")]
+    trials = Trials(lambda path, _: [Path(path).stem], 60, time.monotonic() + HANG_S)
+    with pytest.raises(SystemExit):
+        trials.all(mutants, trees, tell)
+    assert [(trial.mutant, trial.outcome) for trial in told] == [(mutants[0], SURVIVED)]
 
 
 def test_answers_are_kept_and_gone_on_with(tmp_path: Path) -> None:

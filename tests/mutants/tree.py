@@ -175,9 +175,14 @@ def _files(project: Path) -> list[str]:
 
 
 def on_trees(
-    trees: Sequence[Tree], work: Callable[[Item, Tree], Answer], items: Iterable[Item]
+    trees: Sequence[Tree],
+    work: Callable[[Item, Tree], Answer],
+    items: Iterable[Item],
+    before_stop: Callable[[], None] = lambda: None,
 ) -> list[Answer]:
-    """`work` for each of the items, in their order, one to a tree at a time."""
+    """`work` for each of the items, in their order, one to a tree at a time.  before_stop: where one raises,
+    or this process is told to end, before what runs in the trees is ended.
+    """
     free = SimpleQueue[Tree]()
     for tree in trees:
         free.put(tree)
@@ -193,6 +198,7 @@ def on_trees(
         try:
             return [*pool.map(one, items)]
         except BaseException:
+            before_stop()
             pool.shutdown(wait=False, cancel_futures=True)
             for tree in trees:
                 tree.stop()

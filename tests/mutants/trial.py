@@ -88,10 +88,13 @@ class Trials:
                 told(trial)
             return trial
 
+        def over() -> None:
+            self.until = 0.0  # nothing else is begun, and what is ended says nothing of its mutant
+
         try:
-            return [trial for trial in on_trees(trees, one, mutants) if trial is not None]
+            return [trial for trial in on_trees(trees, one, mutants, over) if trial is not None]
         finally:
-            self.until = 0.0  # nothing else is begun
+            over()
 
     def one(self, mutant: Mutant, tree: Tree) -> Trial | None:
         """What becomes of it; None where the time was over before."""
