@@ -56,6 +56,25 @@ def test_float_facts_are_those_of_finfo(element: DType) -> None:
     assert element.largest == float(facts.max)
 
 
+@pytest.mark.parametrize("element", [t for t in WHOLE if t.is_float and t.pack == 1], ids=str)
+def test_poison_is_a_nan_that_nobody_computes(element: DType) -> None:
+    """Neither of NumPy's two, where there are others; else the second, with the sign."""
+    bits: Any = np.dtype(f"u{element.bytes}")
+    made = np.array([np.nan, -np.nan]).astype(element.numpy).view(bits)
+    codes = np.arange(1 << element.bits, dtype=bits) if element.bits <= 16 else bits.type([element.poison])
+    with np.errstate(invalid="ignore"):  # some signal
+        others = codes[np.isnan(codes.view(element.numpy)) & ~np.isin(codes, made)]
+    assert element.poison in (others if others.size else made[1:])
+
+
+def test_microscaled_types_are_of_their_elements() -> None:
+    for element in DTYPES.values():
+        found = microscaled(element)
+        assert found is None or (found.is_microscaled and found.element is element), element
+    scaled = [t for t in DTYPES.values() if t.is_microscaled]
+    assert scaled and all(microscaled(t.element) is t for t in scaled)
+
+
 @pytest.mark.parametrize("element", [I8, I32], ids=str)
 def test_integer_facts(element: DType) -> None:
     assert element.largest == np.iinfo(element.numpy).max
