@@ -14,8 +14,8 @@ __all__ = ["file_name", "file_path", "write_report"]
 
 
 def file_name(text: str) -> str:
-    """A path that an option names; a Diagnostic, before anything is computed, for one that is too deep, and for
-    an empty one, which would be the working directory.
+    """A path that an option names; a Diagnostic, before anything is computed, for one that is too deep, and
+    for an empty one, which would be the working directory.
     """
     if not text:
         raise Diagnostic("a path is empty", hint="name a file or a folder; '.' is the working directory")
