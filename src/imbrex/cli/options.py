@@ -37,9 +37,9 @@ def _named(is_of_product: bool, *machines: Needs) -> str:
 ALGORITHMS_HELP = (
     "How the problem becomes matrix products; the model chooses by default.  Of a convolution: "
     f"{_named(False, 'any')}; on CPUs also {_named(False, 'CPU')}; on GPUs also "
-    f"{_named(False, 'GPU', 'matrix instructions')}; on sm_90a also {_named(False, 'warpgroups')}.  Of a "
-    f"product: {_named(True, 'any')}; on sm_90a also {_named(True, 'warpgroups')}; on AMD's GPUs also "
-    f"{_named(True, 'waves')}."
+    f"{_named(False, 'GPU', 'matrix instructions')}; on sm_90a also {_named(False, 'warpgroups')}; on AMD's "
+    f"GPUs also {_named(False, 'waves')}.  Of a product: {_named(True, 'any')}; on sm_90a also "
+    f"{_named(True, 'warpgroups')}; on AMD's GPUs also {_named(True, 'waves')}."
 )
 SCHEDULES_HELP = (
     "How N workgroups share output tiles: data_parallel (default, one a tile), split_k, stream_k, two_tile, "

@@ -116,7 +116,8 @@ class ItemsCopy:
 class WavesCopy:
     """The same in slices, see `view.gemm.tile.Share`; a direct copy has the width of a read alone.
 
-    lds_numbers: of the block's layout, see `view.stage.lds`.
+    lds_numbers: of the block's layout, see `view.stage.lds`.  tap_rows: of a step of several taps, the rows
+    of the tile in LDS, and how many it is from those of a tap to the next, see `view.gemm.tap_rows`.
     """
 
     source_data_per_read: int
@@ -127,6 +128,7 @@ class WavesCopy:
     copy_lane_dim: int = 0
     copy_lane_inner: int = 1
     lds_numbers: tuple[int, ...] = ()
+    tap_rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,9 @@ class ItemsBlock:
 
 @dataclass(frozen=True)
 class WavesBlock:
-    """A workgroup of a GPU with matrix instructions.  lds_buffers: of each operand."""
+    """A workgroup of a GPU with matrix instructions.  lds_buffers: of each operand.  taps: how many a step
+    takes together, and the channels of each in gemmK; none where its k are neighbours there.
+    """
 
     pipeline: ClassVar[str] = "xdlops"
     block_size: int
@@ -167,6 +171,16 @@ class WavesBlock:
     lds_layout: LdsKind = "plain"
     lds_buffers: int = 2
     copy: CopyKind = "staged"
+    taps: tuple[int, ...] = ()
+
+    @property
+    def k_copied(self) -> int:
+        """k of a tile in LDS: of a step, or of one of its taps."""
+        return self.k_per_block // self.taps[0] if self.taps else self.k_per_block
+
+    def buffers_of(self, copy: WavesCopy) -> int:
+        """Buffers of LDS of A or of B; of pixels that several taps read ahead there are two."""
+        return 2 if self.copy == "ahead" and copy.tap_rows else self.lds_buffers
 
 
 @dataclass(frozen=True)

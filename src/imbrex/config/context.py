@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from math import gcd
 
 from imbrex.dtype import DType
+from imbrex.view.conv.raster import RowTaps
 
 __all__ = ["SAMPLE", "Access", "GemmContext", "round_up"]
 
@@ -60,7 +61,8 @@ class GemmContext:
 
     phases: columns of C for each of B, of which `summed` sum over parts of K of multiples of `part_k`, and
     others are zero; see `view.conv.phase_tiles`.  mean_k: of all batches; 0 where that is k.
-    stored: of C in memory, where an epilogue casts; None for the type's own.
+    stored: of C in memory, where an epilogue casts; None for the type's own.  taps: those of a window's row,
+    whose pixels B shows again so many columns further on; None where it shows none.
     """
 
     m: int
@@ -76,6 +78,7 @@ class GemmContext:
     summed: int = 1
     mean_k: int = 0
     stored: DType | None = None
+    taps: RowTaps | None = None
 
     def __post_init__(self) -> None:
         assert min(self.g, self.m, self.n, self.k) >= 1, f"sizes are at least 1: {self}"

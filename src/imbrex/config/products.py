@@ -45,7 +45,9 @@ def form_of(of: Configuration, machine: Machine) -> GemmForm:
     row = row_of(of.algorithm)
     phases = "in place" if row is None else row.phases
     is_together = phases == "apart" and not machine.has_warpgroups
-    return GemmForm(of.taps_first, of.channels, "in place" if is_together else phases, of.images_last)
+    phases = "in place" if is_together else phases
+    images = number_of(of.algorithm) if row is not None and row.is_abreast else 0
+    return GemmForm(of.taps_first, of.channels, phases, of.images_last, images)
 
 
 def _of_convolution(

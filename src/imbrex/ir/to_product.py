@@ -49,7 +49,9 @@ def _made(name: str, of: Configuration, machine: Machine) -> Pass:
         case ConvToGemm.name:
             form = form_of(of, machine)
             is_apart, is_shared = form.phases == "apart", form.phases == "shared"
-            return ConvToGemm(form.taps_first, form.channel_multiple, is_apart, is_shared, form.images_last)
+            return ConvToGemm(
+                form.taps_first, form.channel_multiple, is_apart, is_shared, form.images_last, form.abreast
+            )
         case ChannelsLast.name:  # where no key of the operation asks for copies
             return ChannelsLast(where_needed=row is not None and row.stated == "pass")
         case ChannelVectors.name:

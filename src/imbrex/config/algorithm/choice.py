@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from imbrex.chip import GPU_MACHINES, WARPGROUPS, CpuMachine
+from imbrex.chip import GPU_MACHINES, WARPGROUPS, CpuMachine, GpuMachine
 from imbrex.config.algorithm.aligned import ALREADY, aligned
 from imbrex.config.algorithm.channels_last import pays
 from imbrex.config.algorithm.cost import cycles
@@ -22,6 +22,7 @@ from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops.data_tiled import in_full
+from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d, Gemm
 
@@ -49,7 +50,7 @@ def plain_of(problem: Conv2d) -> str:
 def alternatives(problem: Conv2d) -> Iterator[str]:
     """The algorithms of a convolution that the model of warpgroups is asked about, besides the plain one."""
     task = task_of(problem)
-    for row in rows_for(problem.direction):
+    for row in (row for row in rows_for(problem.direction) if row.machine != "waves"):
         for number in SERVING[row.name].offers(task):
             yield f"{row.name}:{number}" if row.is_counted else row.name
 
@@ -69,9 +70,21 @@ def _of_convolution(request: Request, problem: Conv2d) -> str:
     if isinstance(request.tuning, WindowTuning | HaloWeightTuning):
         return _served(f"halo:{groups_of(request.tuning, task)}", task, request)
     if not request.machine.has_warpgroups or request.tuning is not None:
-        return "channels_last" if pays(task) else plain
+        return "channels_last" if pays(task) else _of_waves(request, task, plain)
     shares = isinstance(request.schedule, TileSchedule) and request.schedule.is_shared
     others = [a for a in alternatives(problem) if not (shares and a.startswith("halo"))]
+    return min((plain, *others), key=lambda a: cycles(request, a)) if others else plain
+
+
+def _of_waves(request: Request, task: ConvTask, plain: str) -> str:
+    """Pixels once for the taps of a row, where a tuning says so, or where that is faster by the model."""
+    given = request.tuning
+    if not isinstance(request.machine, GpuMachine) or request.machine.has_warpgroups:
+        return plain
+    offers = SERVING["row_halo"].offers(task) if task.direction != "backward_weight" else ()
+    others = [f"row_halo:{count}" for count in offers]
+    if given is not None:
+        return others[0] if others and isinstance(given, XdlopsTuning) and given.taps > 1 else plain
     return min((plain, *others), key=lambda a: cycles(request, a)) if others else plain
 
 

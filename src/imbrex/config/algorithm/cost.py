@@ -1,5 +1,5 @@
-"""Estimated cycles of an algorithm: on warpgroups its products, and the copies before and after them; on a
-CPU its products, or its windows.
+"""Estimated cycles of an algorithm: on warpgroups its products, and the copies before and after them; of
+waves its products; on a CPU its products, or its windows.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from math import inf
 
 from imbrex.chip import SECTOR_BYTES, CpuMachine, GpuMachine
-from imbrex.config import choose
+from imbrex.config import choose, share_cost
 from imbrex.config.algorithm.product import Lanes, Product, Products
 from imbrex.config.channel_cost import channel_cycles
 from imbrex.config.configuration import Configuration
@@ -17,6 +17,7 @@ from imbrex.config.kinds import kind_of
 from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request
+from imbrex.config.tiles import AUTO, Auto, TileSchedule
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.cost import copy_cycles
 from imbrex.config.warpgroup.rates import rates_of
@@ -35,6 +36,8 @@ def cycles(request: Request, algorithm: str | None) -> float:
     assert isinstance(machine, GpuMachine), machine
     if isinstance(made, Lanes):
         return channel_cycles(made.shape, machine)
+    if not machine.has_warpgroups:
+        return sum(_wave_cycles(product, machine, request.schedule or AUTO) for product in made.products)
     multiplied = sum(_product_cycles(product, machine) for product in made.products)
     return in_all(request, algorithm, made, multiplied)
 
@@ -81,6 +84,15 @@ def _scattered_bytes(problem: Problem, algorithm: str | None) -> int:
         return 0
     elements = problem.k * (problem.c // problem.groups) * taps
     return elements * min(SECTOR_BYTES, taps * problem.dtype.bytes)
+
+
+def _wave_cycles(product: Product, machine: GpuMachine, schedule: TileSchedule | Auto) -> float:
+    """Cycles of a product by waves, with the best tuning of a schedule."""
+    context, family = product.context, choose.family_of(product.context, machine)
+    if not isinstance(schedule, TileSchedule):
+        return share_cost.best(context, machine, family).cost
+    tuning = share_cost.tuning_for(schedule, context, machine, family)
+    return share_cost.shared_cycles(schedule, tuning, context, machine)
 
 
 def _product_cycles(product: Product, machine: GpuMachine) -> float:

@@ -33,6 +33,7 @@ from imbrex.problem.conv import Direction
 from imbrex.view.conv import implicit_gemm
 from imbrex.view.conv.phase_rows import leaves_rows
 from imbrex.view.conv.phase_tiles import PhaseTile, phase_tiles
+from imbrex.view.conv.raster import RowTaps, abreast, row_taps
 from imbrex.view.conv.share_sum import ShareSum
 from imbrex.view.conv.whole_images import WholeImages
 from imbrex.view.copy.interleave import Interleave
@@ -61,7 +62,7 @@ class Made:
     between: what fills a workspace, or is filled from some: the input's phases, which a gradient's products
     leave apart, and of which those of a filter's gradient read the first; or shares of the filter.
     fills: are there zeros first?  adds: are sums added in memory?  tuning: what operands are laid out for.
-    diagonal: blocks of a filter that has zeros between them.
+    diagonal: blocks of a filter that has zeros between them.  taps: of a row, which are views of one another.
     """
 
     name: str
@@ -71,11 +72,14 @@ class Made:
     adds: bool = False
     tuning: WindowTuning | HaloWeightTuning | None = None
     diagonal: int = 1
+    taps: RowTaps | None = None
 
 
 def conv_to_gemm(task: ConvTask, form: GemmForm) -> Made:
     """One product, or one a phase of a strided gradient."""
     conv, multiple = task.conv, form.channel_multiple
+    if form.abreast:
+        return _abreast(task, form.abreast)
     match task.direction:
         case "forward":
             views = (implicit_gemm.forward(conv, form.taps_first, multiple),)
@@ -85,6 +89,17 @@ def conv_to_gemm(task: ConvTask, form: GemmForm) -> Made:
         case "backward_data":
             return _backward_data(task, form)
     return Made(NAMES[task.direction], views)
+
+
+def _abreast(task: ConvTask, images: int) -> Made:
+    """The product of a raster with images abreast; a Diagnostic where taps are no views of one another."""
+    direction = task.direction
+    if direction == "backward_weight":
+        raise Diagnostic("pixels of a gradient of the filter are summed over, and not shared by taps")
+    taps = row_taps(task.conv, direction, images)
+    if isinstance(taps, str):
+        raise Diagnostic(f"pixels are not read once for the taps of a row: {taps}")
+    return Made(NAMES[direction], (abreast(task.conv, direction, images),), taps=taps)
 
 
 def _backward_data(task: ConvTask, form: GemmForm) -> Made:
@@ -160,7 +175,7 @@ def _product(task: ConvTask, made: Made, of: GemmView | PhaseTile) -> Product:
     if isinstance(of, PhaseTile):
         plain = product_of(of.view, below, task.dtype, stored)
         return replace(plain, phases=of.phases, lengths=of.lengths)
-    return replace(product_of(of, below, task.dtype, stored), tuning=made.tuning)
+    return replace(product_of(of, below, task.dtype, stored), tuning=made.tuning, taps=made.taps)
 
 
 def _launches(

@@ -59,6 +59,9 @@ def _lacking(row: Algorithm, problem: Problem, machine: Machine) -> tuple[str, s
         case "warpgroups" if not machine.has_warpgroups:
             reason = f"is for warpgroups, and {name} has none"
             return reason, f"name {' or '.join(gpus('NVIDIA'))}, {leave_out}"
+        case "waves" if row.is_abreast and (is_cpu or machine.has_warpgroups):
+            reason = f"is for matrix instructions of AMD's waves, and {name} has none"
+            return reason, f"name {' or '.join(gpus('AMD'))}, {leave_out}"
         case "waves" if machine.has_warpgroups:
             reason = f"packs tiles for AMD's matrix instructions, {name} has tensor maps"
             return reason, "leave the algorithm out, and matrices are read where they are"

@@ -12,7 +12,7 @@ model that asks these prices what will run.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
@@ -22,6 +22,7 @@ from imbrex.config.strips import Shape
 from imbrex.config.tuning import Tuning
 from imbrex.dtype import DType
 from imbrex.index.map import Layer, Map
+from imbrex.view.conv.raster import RowTaps
 from imbrex.view.copy.boxes import ArrayCopy
 from imbrex.view.gemm.product import GemmView
 
@@ -62,7 +63,8 @@ class Product:
     for.
 
     phases: the phase of each of the equal parts of K, of products of several.  lengths: of a part, what batch
-    after batch has of it; see `view.conv.phase_tiles`.
+    after batch has of it; see `view.conv.phase_tiles`.  taps: of a row of a window, whose pixels are views of
+    one another.
     """
 
     view: GemmView
@@ -71,11 +73,12 @@ class Product:
     tuning: Tuning | None = None
     phases: tuple[int, ...] = ()
     lengths: tuple[int, ...] = ()
+    taps: RowTaps | None = None
 
     @cached_property
     def context(self) -> GemmContext:
         """What a tuning may know of it."""
-        found = context_of(self.view, self.dtype).storing(self.stored)
+        found = replace(context_of(self.view, self.dtype).storing(self.stored), taps=self.taps)
         return found.of_phases(self.phases, self.lengths) if self.phases else found
 
 

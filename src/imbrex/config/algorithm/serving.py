@@ -14,11 +14,14 @@ from imbrex.config.algorithm.pointwise import ROW_BYTES, is_served
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.algorithm.windows import refused
 from imbrex.numeral import whole
+from imbrex.view.conv.raster import RasterDirection, row_taps
 from imbrex.view.conv.whole_images import NOT_SERVED as NO_IMAGES
 
 __all__ = ["SERVING", "Refusal", "Serving", "is_on_lanes"]
 
 LEAVE_OUT: Final = "leave the algorithm out"
+ABREAST: Final = (16, 8)
+"""Images, of which the rows of LDS of a tap are whole periods of its permutations."""
 IN_PLACE: Final = f"{LEAVE_OUT}, and they are read where they are"
 
 
@@ -124,6 +127,29 @@ def _halo_groups(task: ConvTask) -> Iterator[int]:
         yield from (n for n in {1, *(row // narrow for row in ROW_BYTES)} if refused(task, n) is None)
 
 
+def _row_halo(task: ConvTask, number: str) -> Refusal | None:
+    images = dict(task.conv.input)["n"]
+    count = whole(number, 1)
+    if count is None or count > images:
+        reason = f" says how many of the {images} images lie abreast in a tile"
+        return Refusal(reason, f"write 'row_halo:COUNT' with a COUNT from 1 to {images}")
+    found = row_taps(task.conv, _raster_direction(task), count)
+    return Refusal(f": {found}") if isinstance(found, str) else None
+
+
+def _images_abreast(task: ConvTask) -> Iterator[int]:
+    """As many as leave taps whole periods of a layout of LDS apart and divide the images, or else one."""
+    images = dict(task.conv.input)["n"]
+    count = next(n for n in (*ABREAST, 1) if images % n == 0)
+    if not _row_halo(task, str(count)):
+        yield count
+
+
+def _raster_direction(task: ConvTask) -> RasterDirection:
+    assert task.direction != "backward_weight", task
+    return task.direction
+
+
 def _groups(task: ConvTask, word: str, number: str) -> Refusal | None:
     count = whole(number, 1)
     if count is not None and task.groups % count == 0:
@@ -163,5 +189,6 @@ SERVING: Final[Mapping[str, Serving]] = {
     "whole_images": Serving(_whole_images, _whole_rows),
     "merged_groups": Serving(_merged_groups, _merged_rows),
     "halo": Serving(_halo, _halo_groups),
+    "row_halo": Serving(_row_halo, _images_abreast),
 }
 """When each algorithm of convolutions serves."""

@@ -35,7 +35,8 @@ class Algorithm:
 
     argument: what stands after the name and a colon, or may, in brackets; nothing where it is empty.  passes:
     the IR's, but for `unfold`, the last one of all.  packs: the copies that `channels-last` makes, a key of
-    `channels_last.COPIED`, where no pass before asks for them.
+    `channels_last.COPIED`, where no pass before asks for them.  is_abreast: are images the fastest
+    digit of a raster of pixels, as many as follow the name?
     """
 
     name: str
@@ -48,6 +49,7 @@ class Algorithm:
     phases: Phases = "in place"
     packs: str | None = None
     stated: Stated = "key"
+    is_abreast: bool = False
 
     @property
     def spelled(self) -> str:
@@ -146,6 +148,11 @@ ALGORITHMS: Final[tuple[Algorithm, ...]] = (
     Algorithm(
         "halo", ALL, "warpgroups", "nothing", "windows that overlap, COUNT groups as one",
         "COUNT", ("merge-groups", "channels-last", "halo"),
+    ),
+    Algorithm(
+        "row_halo", ("forward", "backward_data"), "waves", "nothing",
+        "windows that overlap, channels last: pixels once for the taps of a row, COUNT images abreast",
+        "COUNT", stated="pass", is_abreast=True,
     ),
     Algorithm("direct", ("product",), "any", "nothing", "matrices that lie well", stated="pass"),
     Algorithm(

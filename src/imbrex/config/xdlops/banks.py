@@ -14,7 +14,8 @@ from math import prod
 from typing import assert_never
 
 from imbrex.chip import BANK_BYTES, VECTOR_BYTES, GpuMachine
-from imbrex.index.map import Dim, Map
+from imbrex.index.map import Dim, Layer, Map
+from imbrex.view.gemm.tap_rows import TapRows, taps
 from imbrex.view.gemm.tile import CopySplit, copy_slices
 from imbrex.view.mma import wave
 from imbrex.view.mma.wave import Side, WaveTiles
@@ -33,6 +34,7 @@ class LdsTile:
 
     split: how work items write it; None where direct copies do, which fill LDS in order.  turned: elements of
     a lane in a read that transposes, where neighbours along d lie together; 0 where those along k do.
+    taps: that are read as views of it.
     """
 
     tiles: WaveTiles
@@ -44,6 +46,7 @@ class LdsTile:
     write_elements: int
     machine: GpuMachine
     turned: int = 0
+    taps: TapRows | None = None
 
     @property
     def pack(self) -> int:
@@ -55,6 +58,14 @@ class LdsTile:
     @property
     def dims(self) -> tuple[Dim, Dim]:
         return Dim("k", self.k), Dim(self.side, self.d)
+
+    @property
+    def read(self) -> tuple[Layer, ...]:
+        """The tile as products read it, with k of all taps; no layer where that is how it is copied."""
+        if self.taps is None:
+            return ()
+        waves, rows = self.tiles.waves(self.side), self.tiles.tiles(self.side) * self.tiles.rows(self.side)
+        return taps(self.dims, waves * rows, self.taps)
 
 
 @dataclass(frozen=True)
@@ -86,14 +97,15 @@ def layout_of(kind: LdsKind, tile: LdsTile) -> LdsLayout:
 
 def traffic_of(layout: LdsLayout, tile: LdsTile) -> LdsTraffic:
     """Every read of the tile by its waves, and every write."""
-    fragment, size = wave.fragment(tile.dims, tile.tiles, tile.side), tile.element_bytes
+    seen, size = tile.read, tile.element_bytes
+    fragment = wave.fragment(seen[0].upper if seen else tile.dims, tile.tiles, tile.side)
     if tile.turned:
         read = Map((*wave.turned(fragment[0].upper, tile.turned), *fragment)).then(
             lds.stored(tile.dims, layout)
         )
         return LdsTraffic(traffic(read, "element", tile.turned, size, tile.machine, "read"), None)
     stored = lds.stored(tile.dims, layout, wave.interleaved(tile.dims, tile.tiles, tile.side))
-    read = Map(fragment).then(stored)
+    read = Map((*fragment, *seen)).then(stored)
     reads = traffic(read, "slot", tile.pack, size, tile.machine, "read")
     if tile.split is None:
         return LdsTraffic(reads, None)

@@ -207,6 +207,6 @@ def _crosses(plan: XdlopsPlan) -> bool:
 
     Channels of a convolution are such stretches: a step that divides them stays at one tap of the filter.
     """
-    k = plan.tuning.tile[2]
+    k = plan.tuning.k_copied
     stretches = [access.run[0] for access in (plan.oriented.a, plan.oriented.b) if access.step[0] == 1]
     return any(1 < run < plan.context.k and run % k for run in stretches)

@@ -106,6 +106,27 @@ def kpack(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
         yield f"kpack {t.kpack} is not a power of two up to {most} for {plan.context.dtype.name}"
 
 
+def taps(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
+    """A step of several taps has those of a row of a window, with equal parts of their channels, which are
+    whole operands of the instruction; pixels are the columns.
+    """
+    t, found = plan.tuning, plan.context.taps
+    if t.taps == 1:
+        return
+    if found is None or t.taps != found.count:
+        have = "1" if found is None else f"1 or {found.count}"
+        yield f"taps {t.taps} of a step: this product's steps take {have}"
+        return
+    if t.swapped:
+        yield f"taps {t.taps} share columns; rows of a swapped product are not shared: say straight"
+    if found.channels % t.k_copied:
+        each = f"k_per_block {t.k_per_block} of packs of {t.kpack}"
+        yield f"{found.channels} channels of a tap are not whole steps of {t.k_copied}: {each}"
+    elif plan.wave_tiles is not None and t.k_copied % plan.wave_tiles.k_step:
+        step = f"{plan.wave_tiles.instruction.name} takes {plan.wave_tiles.k_step} at a time"
+        yield f"a step has {t.k_copied} of k of each tap, but {step}"
+
+
 def copy_of_blocks(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """The work items tile the blocks of A and B exactly, at least one element each."""
     if plan.tuning.is_direct:
@@ -166,6 +187,8 @@ def buffers(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     if t.copy == "ahead":
         if t.buffers not in (2, 3, 4):
             yield f"buffers {t.buffers} is not one of 2, 3, 4, as copies that are read ahead need"
+        if t.taps > 1 and t.buffers > t.taps + 1:
+            yield f"buffers {t.buffers} > {t.taps + 1}: of {t.taps} taps no more are loaded ahead"
     elif t.buffers not in (1, 2):
         yield f"buffers {t.buffers} is not one of 1, 2"
     elif t.copy == "direct" and t.buffers == 1:
@@ -189,7 +212,7 @@ def registers(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
 
 
 XDLOPS_RULES: Rules[XdlopsPlan, GpuMachine] = Rules(
-    (matrix_unit, instruction, waves, kpack, buffers, lds_layout),
+    (matrix_unit, instruction, waves, kpack, buffers, lds_layout, taps),
     (wave_tile, copy_of_blocks, direct, lds_bytes, registers, grid),
 )
 

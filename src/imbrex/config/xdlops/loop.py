@@ -23,6 +23,7 @@ from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.config.xdlops.stage import TileCopy
 from imbrex.timing.operation import Loop, Operation
 from imbrex.view.mma.wave import TURNED_BYTES, WaveTiles
+from imbrex.view.work.taps import PIECES, Load, begun, under_way
 
 __all__ = ["loop_of", "modelled"]
 
@@ -52,6 +53,8 @@ def loop_of(plan: XdlopsPlan) -> Loop:
     assert tiles is not None, plan.tuning
     copies, pointers = (plan.a_copy, plan.b_copy), (Operation("scalar"),) * 3
     line = _rates(plan).line_bytes
+    if plan.tuning.copy == "ahead" and plan.taps is not None:
+        return (*pointers, *_indices(plan), *_taps_ahead(plan, tiles, line), Operation("branch"))
     if plan.tuning.copy == "ahead":
         loads = [op for copy in copies for op in _direct_loads(plan, copy, line)]
         return (*pointers, *_indices(plan), *_ahead(plan, tiles, loads), Operation("branch"))
@@ -86,6 +89,29 @@ def _ahead(plan: XdlopsPlan, tiles: WaveTiles, loads: list[Operation]) -> Iterat
             yield Operation("wait", vm=(plan.tuning.buffers - 2) * len(loads), lgkm=0)
             yield Operation("barrier")
             yield from woven([*scales, *loads], reads, product, products)
+
+
+def _taps_ahead(plan: XdlopsPlan, tiles: WaveTiles, line: int) -> Iterator[Operation]:
+    """A step of taps that are read ahead: each ends with a barrier and loads, see `view.work.taps`."""
+    taps, depth = plan.tuning.taps, plan.tuning.buffers
+    (rows, columns), product, each = _units(plan, tiles)
+    outers = plan.k_outers // (taps * plan.parts)
+    reads = outers * (tiles.n_tiles * columns + tiles.m_tiles * rows)
+    products = outers * tiles.m_tiles * tiles.n_tiles * each
+    of_a, of_b = (list(_direct_loads(plan, copy, line)) for copy in (plan.a_copy, plan.b_copy))
+
+    def loads(load: Load) -> list[Operation]:
+        return of_a if load.name == "a" else of_b[load.piece :: PIECES]
+
+    for tap in range(taps):
+        for _ in range(plan.parts - 1):
+            yield Operation("wait", lgkm=0)
+            yield from woven([], reads, product, products)
+        yield Operation("wait", vm=under_way(tap, taps, depth, lambda load: len(loads(load))), lgkm=0)
+        yield Operation("barrier")
+        yield from woven(
+            [op for load in begun(tap, taps, depth) for op in loads(load)], reads, product, products
+        )
 
 
 def _scales(plan: XdlopsPlan, tiles: WaveTiles) -> list[Operation]:
@@ -177,7 +203,7 @@ def _indices(plan: XdlopsPlan) -> Loop:
     stretches of memory; more where k runs over the pixels of windows, which each load takes apart, unless a
     step stays at one of them.  A plain matrix has its pointers in scalars.
     """
-    k, count = plan.tuning.tile[2], 0.0
+    k, count = plan.tuning.k_copied, 0.0
     for position, copy in enumerate((plan.a_copy, plan.b_copy)):
         run = copy.access.run[0] if copy.access.step[0] == 1 else copy.access.run[1]
         whole = plan.context.k if copy.access.step[0] == 1 else copy.d

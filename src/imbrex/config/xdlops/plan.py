@@ -2,9 +2,9 @@
 
 A block tile is cut into wave tiles, a wave tile is a whole number of matrix instructions.  `k_per_block`
 counts packs of `kpack` consecutive K, as in rocMLIR, so that a step of the loop over K takes `k_per_block *
-kpack`.  Rows are gemmM and columns gemmN, or, `swapped`, rows are gemmN and columns gemmM: a lane holds
-neighbouring rows of C, so that the stores are wide where rows are neighbours in memory.  All sizes are in
-rows (m) and columns (n) after the swap; so are A and B.
+kpack`, of each tap where it takes several.  Rows are gemmM and columns gemmN, or, `swapped`, rows are gemmN
+and columns gemmM: a lane holds neighbouring rows of C, so that the stores are wide where rows are neighbours
+in memory.  All sizes are in rows (m) and columns (n) after the swap; so are A and B.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from imbrex.config.context import GemmContext, round_up
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.banks import LdsTile, LdsTraffic, layout_of, traffic_of
 from imbrex.config.xdlops.stage import TileCopy
+from imbrex.view.gemm.tap_rows import TapRows
 from imbrex.view.mma.wave import TURNED_BYTES, Side, WaveTiles, parts_of
 from imbrex.view.stage.lds import LdsKind, LdsLayout
 
@@ -34,7 +35,8 @@ class XdlopsTuning:
 
     instruction: "auto", or a name of the table.  lds: how a tile lies there.  copy: through registers,
     direct, or direct and read ahead.  interleave: instruction tiles that share rows in turn (`view.wave`).
-    buffers: of LDS, for each operand.
+    buffers: of LDS, for each operand.  taps: of a row of a window, that a step takes together; 1 where each
+    comes by itself.
     """
 
     kind: ClassVar[str] = "xdlops"
@@ -51,6 +53,7 @@ class XdlopsTuning:
     swapped: bool = False
     interleave: int = 1
     buffers: int = 2
+    taps: int = 1
 
     def __post_init__(self) -> None:
         numbers = [v for v in vars(self).values() if not isinstance(v, str | bool)]
@@ -59,8 +62,13 @@ class XdlopsTuning:
     @property
     def tile(self) -> tuple[int, int, int]:
         """The block tile, (m, n, k), in the GEMM's own m and n, with K in elements."""
-        rows, columns, k = self.m_per_block, self.n_per_block, self.k_per_block * self.kpack
+        rows, columns, k = self.m_per_block, self.n_per_block, self.k_copied * self.taps
         return (columns, rows, k) if self.swapped else (rows, columns, k)
+
+    @property
+    def k_copied(self) -> int:
+        """Elements of K of a tile in LDS: of a step, or of one of its taps."""
+        return self.k_per_block * self.kpack
 
     @property
     def waves(self) -> tuple[int, int]:
@@ -142,13 +150,29 @@ class XdlopsPlan:
     def a_copy(self) -> TileCopy:
         """How A's block reaches LDS."""
         t, c = self.tuning, self.oriented
-        return TileCopy(t.tile[2], t.m_per_block, t.kpack, self.block_size, c.a, c.dtype.bytes)
+        rows = t.m_per_block if self.taps is None or self.taps[0] is None else self.taps[0].rows
+        return TileCopy(t.k_copied, rows, t.kpack, self.block_size, c.a, c.dtype.bytes)
 
     @cached_property
     def b_copy(self) -> TileCopy:
         """How B's block reaches LDS."""
-        t, c = self.tuning, self.oriented
-        return TileCopy(t.tile[2], t.n_per_block, t.kpack, self.block_size, c.b, c.dtype.bytes)
+        t, c, taps = self.tuning, self.oriented, self.taps
+        rows = t.n_per_block if taps is None else taps[1].rows
+        return TileCopy(t.k_copied, rows, t.kpack, self.block_size, c.b, c.dtype.bytes)
+
+    @cached_property
+    def taps(self) -> tuple[TapRows | None, TapRows] | None:
+        """How the taps of a step lie in A's and in B's tile: each has its own rows of the filter, or its own
+        tile where these are read ahead, and shares those of pixels, of which whole vectors of all work items
+        are loaded.
+        """
+        t, found = self.tuning, self.context.taps
+        if t.taps == 1 or found is None:
+            return None
+        copied = self.block_size * VECTOR_BYTES // (t.k_copied * self.context.dtype.bytes)
+        rows = round_up(t.n_per_block + (t.taps - 1) * abs(found.step), max(1, copied))
+        own = None if t.copy == "ahead" else TapRows(t.taps, t.m_per_block * t.taps, t.m_per_block)
+        return own, TapRows(t.taps, rows, found.step)
 
     def direct_vector(self, copy: TileCopy) -> int | None:
         """Elements that a lane loads into LDS at once, neighbours in k, or in m or n where reads transpose
@@ -177,9 +201,10 @@ class XdlopsPlan:
         """
         tiles, vector = self.wave_tiles, VECTOR_BYTES // copy.element_bytes
         is_served = 8 * copy.element_bytes in self.machine.turned_bits and self.tuning.is_direct
-        if tiles is None or not is_served or self._direct_along_k(copy) is not None:
-            return 0
         elements, side = TURNED_BYTES // copy.element_bytes, "m" if copy is self.a_copy else "n"
+        has_taps = self.taps is not None and self.taps[0 if side == "m" else 1] is not None
+        if tiles is None or not is_served or has_taps or self._direct_along_k(copy) is not None:
+            return 0
         rows = tiles.run if tiles.turns(side) > 1 else tiles.instruction.m
         fits = copy.access.vector[1] % vector == copy.d % vector == copy.kpack % elements == 0
         return elements if fits and rows % elements == 0 and tiles.instruction.blocks == 1 else 0
@@ -190,7 +215,8 @@ class XdlopsPlan:
         copy, size = (self.a_copy if side == "m" else self.b_copy), self.context.dtype.bytes
         split, turned = None if self.tuning.is_direct else copy.split, self.turned(copy)
         write, machine = copy.data_per_write, self.machine
-        return LdsTile(self.wave_tiles, side, copy.k, copy.d, size, split, write, machine, turned)
+        taps = None if self.taps is None else self.taps[0 if side == "m" else 1]
+        return LdsTile(self.wave_tiles, side, copy.k, copy.d, size, split, write, machine, turned, taps)
 
     @cached_property
     def lds_layouts(self) -> tuple[LdsLayout, LdsLayout]:
@@ -217,7 +243,13 @@ class XdlopsPlan:
     @property
     def lds_bytes(self) -> int:
         """All of LDS that a workgroup uses."""
-        return self.tuning.buffers * sum(self.lds_buffer_bytes)
+        of_a, of_b = self.lds_buffer_bytes
+        return self.tuning.buffers * of_a + self.buffers_of_b * of_b
+
+    @property
+    def buffers_of_b(self) -> int:
+        """Buffers of B in LDS: two of pixels whose taps are read ahead."""
+        return 2 if self.taps is not None and self.taps[0] is None else self.tuning.buffers
 
     @property
     def useful(self) -> float:
@@ -251,7 +283,7 @@ class XdlopsPlan:
         tiles, staged = self.wave_tiles, 0
         packs = (tiles.m_tiles + tiles.n_tiles) * self.tuning.kpack if tiles else 0
         if tiles and self.tuning.copy == "ahead":
-            packs *= 2 * self.k_outers // self.parts
+            packs *= 2 * self.k_outers // (self.parts * self.tuning.taps)
         if self.tuning.copy == "staged":
             staged = self.a_copy.registers + self.b_copy.registers
         return -(-packs * self.context.dtype.bytes // 4) + staged + ADDRESS_REGISTERS
@@ -264,8 +296,8 @@ class XdlopsPlan:
 
     @property
     def parts(self) -> int:
-        """Parts of a step that is read ahead."""
-        return parts_of(self.k_outers)
+        """Parts of a step that is read ahead, or of a tap of it."""
+        return parts_of(self.k_outers // self.tuning.taps)
 
     @property
     def block(self) -> WavesBlock:
@@ -279,18 +311,21 @@ class XdlopsPlan:
             t.n_per_block,
             t.tile[2],
             WavesMultiply(t.m_per_wave, t.n_per_wave, t.kpack, name, t.interleave, turned),
-            self._copied(self.a_copy, self.lds_layouts[0]),
-            self._copied(self.b_copy, self.lds_layouts[1]),
+            self._copied(self.a_copy, self.lds_layouts[0], 0),
+            self._copied(self.b_copy, self.lds_layouts[1], 1),
             self.c_data_per_write,
             t.lds,
             t.buffers,
             t.copy,
+            (t.taps, self.context.taps.channels) if self.taps and self.context.taps else (),
         )
 
-    def _copied(self, copy: TileCopy, layout: LdsLayout) -> WavesCopy:
-        """A copy as the IR says it, and the layout of its block in LDS."""
+    def _copied(self, copy: TileCopy, layout: LdsLayout, position: int) -> WavesCopy:
+        """A copy as the IR says it, and the layout of its block in LDS.  position: 0 for A, 1 for B."""
+        of_taps = None if self.taps is None else self.taps[position]
+        rows = () if of_taps is None else (of_taps.rows, of_taps.step)
         if self.tuning.is_direct:
-            return WavesCopy(self.direct_vector(copy) or 1, lds_numbers=layout.numbers)
+            return WavesCopy(self.direct_vector(copy) or 1, lds_numbers=layout.numbers, tap_rows=rows)
         split = copy.split
         return WavesCopy(
             copy.data_per_read,
@@ -301,6 +336,7 @@ class XdlopsPlan:
             split.lane_dim,
             split.lane_inner,
             layout.numbers,
+            rows,
         )
 
 

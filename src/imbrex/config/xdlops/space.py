@@ -7,6 +7,7 @@ from itertools import product
 from typing import Final
 
 from imbrex.chip import VECTOR_BYTES, GpuMachine
+from imbrex.config.block_plan import CopyKind
 from imbrex.config.context import GemmContext
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsTuning
@@ -48,6 +49,7 @@ BLOCKS: Final = (
     (64, 4, 64, 4),
 )
 """m, n of a block tile and of a wave tile, of eight waves or fewer."""
+PAST_REGISTERS: Final[tuple[CopyKind, ...]] = ("direct", "ahead")
 LARGE: Final = 128 * 128
 """Elements of a tile that is read ahead."""
 STEP_BYTES: Final = (64, 128, 32)
@@ -72,12 +74,19 @@ def wave_space(context: GemmContext, machine: GpuMachine) -> list[XdlopsTuning]:
                 staged = XdlopsTuning(
                     m, n, k, m_wave, n_wave, kpack, swapped=swapped, interleave=turns, buffers=buffers
                 )
-                found.append(staged)
-                direct = _direct(staged, context, machine) if buffers == 2 else None
-                if direct is not None:
-                    found.append(direct)
-                    found += _ahead(replace(direct, copy="ahead"), dtype, machine)
+                found += _of_step(staged, context, machine)
+                if context.taps is not None and not swapped:
+                    found += _of_step(replace(staged, taps=context.taps.count), context, machine)
     return found
+
+
+def _of_step(staged: XdlopsTuning, context: GemmContext, machine: GpuMachine) -> list[XdlopsTuning]:
+    """The tuning, and those of the same step past the registers."""
+    if staged.buffers != 2:
+        return [staged]
+    direct, ahead = (_direct(replace(staged, copy=copy), context, machine) for copy in PAST_REGISTERS)
+    found = [staged] if direct is None else [staged, direct]
+    return found if ahead is None else [*found, *_ahead(ahead, context.dtype, machine)]
 
 
 def _power(step: int, pack: int) -> int:
@@ -95,12 +104,11 @@ def _packs(dtype: DType, machine: GpuMachine) -> list[int]:
     return [usual, *sorted(t for t in taken if t > usual)]
 
 
-def _direct(tuning: XdlopsTuning, context: GemmContext, machine: GpuMachine) -> XdlopsTuning | None:
-    """The tuning with both operands past the registers, if that goes in the widest accesses that there are.
+def _direct(direct: XdlopsTuning, context: GemmContext, machine: GpuMachine) -> XdlopsTuning | None:
+    """The tuning of both operands past the registers, if that goes in the widest accesses that there are.
 
     Rows in turn halve what lanes that transpose read of a bank's width, so that there are none of these.
     """
-    direct = replace(tuning, copy="direct")
     alone = replace(direct, interleave=1).plan(context, machine)
     plan = alone if alone.turned(alone.a_copy) else direct.plan(context, machine)
     vectors = {plan.direct_vector(copy) for copy in (plan.a_copy, plan.b_copy)}
@@ -119,7 +127,7 @@ def _ahead(tuning: XdlopsTuning, dtype: DType, machine: GpuMachine) -> list[Xdlo
     most = max((i.flops / i.cycles[machine.chip] for i in fast), default=0)
     used = max((i for i in fast if i.flops / i.cycles[machine.chip] == most), key=lambda i: i.m * i.n)
     lines = machine.rates.line_bytes if machine.rates is not None else 0
-    if not lines // 2 < tuning.tile[2] * dtype.bytes < 2 * lines or machine.direct_bytes[0] < VECTOR_BYTES:
+    if not lines // 2 < tuning.k_copied * dtype.bytes < 2 * lines or machine.direct_bytes[0] < VECTOR_BYTES:
         return []
     tuning = replace(tuning, instruction=used.name)
     return [replace(tuning, buffers=buffers) for buffers in (2, 3)]

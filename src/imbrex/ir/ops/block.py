@@ -47,6 +47,7 @@ class BlockwiseCopyOp(MiopenOp):
     slice_lengths: neighbours along (k, m or n) that a work item takes at a time, vectors of them along
     `vector_dim`; lane_dim and lane_inner order the work items.  See `view.gemm.tile.Share`.
     *_data_per_*: elements in one access.  direct: from global memory to LDS, past the registers.
+    piece: of a direct copy, its number and how many there are; each has some of every work item's.
     """
 
     name = "miopen.blockwise_copy"
@@ -63,6 +64,7 @@ class BlockwiseCopyOp(MiopenOp):
     source_data_per_read = opt_prop_def(Int)
     dest_data_per_write = opt_prop_def(Int)
     direct = opt_prop_def(Bool)
+    piece = opt_prop_def(Ints)
     store_method = opt_prop_def(Keyword)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -85,6 +87,10 @@ class BlockwiseCopyOp(MiopenOp):
         is_direct = self.direct is not None and self.direct.data
         for key in ("cluster_lengths", "dest_data_per_write"):
             expect(not is_direct or key not in self.properties, f"a direct copy has no '{key}'", key)
+        if self.piece is not None:
+            given = self.piece.data
+            message = f"'piece' is the number of a piece of a direct copy, and how many; got {list(given)}"
+            expect(is_direct and len(given) == 2 and 0 <= given[0] < given[1], message, "piece")
         for key, last in (("vector_dim", 1), ("lane_dim", 1)):
             value = self.properties.get(key)
             inside = not isinstance(value, Int) or 0 <= value.data <= last

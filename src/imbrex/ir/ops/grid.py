@@ -51,7 +51,7 @@ KERNELS: Final = (
 )
 """What a product is called by what it computes, or by the algorithm that makes it."""
 STORE_METHODS: Final = ("set", "atomic_add")
-DIRECT_KEYS: Final = ("_source_data_per_read", "_lds_numbers")
+DIRECT_KEYS: Final = ("_source_data_per_read", "_lds_numbers", "_tap_rows")
 """What is said of a copy past the registers."""
 
 
@@ -117,6 +117,8 @@ class GridwiseGemmOp(GridwiseOp):
     tuning: the one that its operands are laid out for, taken where no other is given.
     parameters: the first draft's place for a tuning, which it leaves empty.
     diagonal: into so many blocks of rows and columns the filter may be cut, zeros off the diagonal.
+    taps: of a row of a window whose pixels are views of one another, how many, the channels of each, and how
+    many columns further on the next tap's are (`view.conv.raster.RowTaps`).
     """
 
     name = "miopen.gridwise_gemm"
@@ -132,11 +134,19 @@ class GridwiseGemmOp(GridwiseOp):
     parameters = opt_prop_def(Ints)
     diagonal = opt_prop_def(Int)
     tuning = opt_prop_def(Tuned)
+    taps = opt_prop_def(Ints)
 
     def verify_(self) -> None:
         super().verify_()
         message = "the draft does not say what these are; a tuning is 'affix-tuning{config=...}' or 'tuning'"
         expect(self.parameters is None or not self.parameters.data, message, "parameters")
+        if self.taps is not None:
+            k, given = shape_of(self.a)[-2], self.taps.data
+            is_whole = len(given) == 3 and min(given[:2]) > 0 and given[0] > 1 and given[2] != 0
+            message = "'taps' are how many, the channels of each, and columns from one to the next"
+            expect(is_whole, f"{message}; got {list(given)}", "taps")
+            message = f"{given[0]} taps of {given[1]} channels do not divide {k} of gemmK"
+            expect(k is None or k % (given[0] * given[1]) == 0, message, "taps")
         for role, sizes, names in (
             ("filter", self.filter_dimension, self.filter_layout),
             ("input", self.input_dimension, self.input_layout),

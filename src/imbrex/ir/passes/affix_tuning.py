@@ -42,6 +42,7 @@ from imbrex.ir.passes.tiling import expect_diagonal, expect_injective
 from imbrex.ir.rewrite import Run, blaming, properties, require_static, rewrite_each
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
+from imbrex.view.conv.raster import RowTaps
 from imbrex.view.gemm.product import GemmView
 
 FAMILIES: Final = get_args(Family)
@@ -142,6 +143,8 @@ def gemm_context(op: GridwiseGemmOp) -> GemmContext:
     base, _ = map_of(op.c)
     stored = dtype_of(memref_type(base).get_element_type())
     found = context_of(view, product_type(a, b, op.scales)).storing(stored)
+    if op.taps is not None:
+        found = replace(found, taps=RowTaps(*op.taps.data))
     return found if op.phases is None else found.of_phases(op.phases.data.of, op.phases.data.lengths)
 
 

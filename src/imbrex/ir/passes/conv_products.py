@@ -138,6 +138,8 @@ def _gridwise(op: ConvOp, made: Made, copies: Sequence[Mapping[str, SSAValue]], 
         described[f"{role}_layout"] = Names(op.layouts[role])
     described |= {"dilations": op.dilations, "strides": op.strides, "padding": op.padding}
     described |= {"tuning": made.tuning, "diagonal": made.diagonal if made.diagonal > 1 else None}
+    if made.taps is not None:
+        described["taps"] = (made.taps.count, made.taps.channels, made.taps.step)
     for of, copied in zip(made.views, copies, strict=True):
         view = of.view if isinstance(of, PhaseTile) else of
         phases = Phases(of.phases, of.box, of.lengths) if isinstance(of, PhaseTile) else None

@@ -43,7 +43,7 @@ class ConvToGemm(ModulePass):
     its channels last.  channel_multiple: what the channels of each tap are counted up to; see `view.conv`.
     phases_apart: phases of backward data that would leave gaps have workspaces, from which a launch fills the
     result.  shared_phases: those of one residue of rows are one product.  images_last: of gemmK, in backward
-    weight.
+    weight.  abreast: so many images as the fastest digit of gemmN of a raster, in forward and backward data.
     """
 
     name = "conv-to-gemm"
@@ -52,6 +52,7 @@ class ConvToGemm(ModulePass):
     phases_apart: bool = False
     shared_phases: bool = False
     images_last: bool = False
+    abreast: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rewrite_each([o for o in op.walk() if isinstance(o, ConvOp | GemmOp)], self._rewrite)
@@ -71,7 +72,7 @@ class ConvToGemm(ModulePass):
         )
         apart: Phases = "apart" if self.phases_apart else "in place"
         phases: Phases = "added" if is_added else "shared" if self.shared_phases else apart
-        return GemmForm(self.taps_first, self.channel_multiple, phases, self.images_last)
+        return GemmForm(self.taps_first, self.channel_multiple, phases, self.images_last, self.abreast)
 
 
 def _product(op: GemmOp, run: Run) -> None:

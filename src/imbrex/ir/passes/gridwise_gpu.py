@@ -82,7 +82,7 @@ def _operands(
             run.alloc(f"thread_{side}_{parity}", element_of(seen[0]), lengths, PRIVATE)
             for parity in stages(tiles.grid.k_steps, len(seen))
         ]
-        operands.append(Operand(window.value, seen, staged, _copy(plan, side)))
+        operands.append(Operand(window.value, seen, staged, _copy(plan, side), seen))
         start += 2 * sizes[side]
     return operands
 

@@ -43,14 +43,15 @@ from imbrex.ir.shape import LDS, memref, shape_of
 class Operand:
     """One matrix on its way: its window, its LDS buffers and its staging registers.
 
-    lds: a tile (k, m or n) in each buffer.  staged: registers, as many as `Steps.stages` says; none where
-    copies are direct.
+    lds: a tile (k, m or n) in each buffer, as it is copied.  tiles: the same as products read it.  staged:
+    registers, as many as `Steps.stages` says; none where copies are direct.
     """
 
     window: SSAValue
     lds: Sequence[SSAValue]
     staged: Sequence[SSAValue]
     copy: dict[str, Attribute]
+    tiles: Sequence[SSAValue]
 
 
 StepOf: TypeAlias = Callable[[Run], SSAValue]
@@ -144,7 +145,7 @@ class Steps:
 
     def _product(self, into: Run, buffer: int, step: StepOf) -> None:
         a, b = self.operands
-        self.multiply(into, a.lds[buffer], b.lds[buffer], step)
+        self.multiply(into, a.tiles[buffer], b.tiles[buffer], step)
 
 
 BUFFERS: Final = ("even", "odd", "third", "fourth")

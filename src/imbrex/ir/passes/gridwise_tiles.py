@@ -18,8 +18,9 @@ from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.rewrite import Run, properties, require_static
 from imbrex.ir.shape import shape_of
 from imbrex.view.gemm import tile
-from imbrex.view.gemm.product import overhang
-from imbrex.view.gemm.tile import Grid
+from imbrex.view.gemm.product import overhang, overlap
+from imbrex.view.gemm.tap_rows import TapRows, tap_rows
+from imbrex.view.gemm.tile import Grid, Taps
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class View:
 @dataclass(frozen=True)
 class Tiles:
     """a and b are (step, workgroup, k, m or n), c is (workgroup, m, n).  scales: of a and of b, seen as they
-    are, of a microscaled product.
+    are, of a microscaled product.  Of steps of several taps, a and b are as `tile.tap_rows` has them.
     """
 
     grid: Grid
@@ -47,8 +48,10 @@ class Tiles:
     scales: tuple[View, ...] = ()
 
     @staticmethod
-    def of(op: GridwiseGemmExOp, block: tuple[int, int, int], run: Run) -> Tiles:
-        """block: the tile of a workgroup, (m, n, k)."""
+    def of(
+        op: GridwiseGemmExOp, block: tuple[int, int, int], run: Run, taps: StepTaps | None = None
+    ) -> Tiles:
+        """block: the tile of a workgroup, (m, n, k).  taps: that a step takes together."""
         require_static(op, (op.a, op.b, op.c))
         m, n, k = block
         sizes = {"gemmM": m, "gemmN": n, "gemmK": k}
@@ -57,7 +60,7 @@ class Tiles:
         c = _grown(op.c, ("gemmG", "gemmM", "gemmN"), sizes, run)
         have = dict(a.dims) | dict(c.dims)
         blocks = have["gemmM"] // m, have["gemmN"] // n, have["gemmK"] // k
-        grid = Grid(have.get("gemmG", 1), *blocks, m, n, k, _slowest(op))
+        grid = Grid(have.get("gemmG", 1), *blocks, m, n, k, _slowest(op), None if taps is None else taps.of)
         scales = tuple(
             grown.under(tile.window(grown.dims, grid, side), f"scale_{name}", run)
             for name, side, value, of in zip("ab", "mn", op.scales, (a, b), strict=False)
@@ -65,11 +68,33 @@ class Tiles:
         )
         return Tiles(
             grid,
-            a.under(tile.window(a.dims, grid, "m"), "a", run),
-            b.under(tile.window(b.dims, grid, "n"), "b", run),
+            _window(a, grid, "m", None if taps is None else taps.a, run),
+            _window(b, grid, "n", None if taps is None else taps.b, run),
             c.under(tile.result(c.dims, grid), "c", run),
             scales,
         )
+
+
+@dataclass(frozen=True)
+class StepTaps:
+    """Taps that a step takes together, and how their rows lie in the tiles of A and of B; None where each tap
+    of A has a tile of its own.
+    """
+
+    of: Taps
+    a: TapRows | None
+    b: TapRows
+
+
+def _window(seen: View, grid: Grid, side: str, rows: TapRows | None, run: Run) -> View:
+    """A's tile of each step of each workgroup, or B's; what overhangs the matrix does not exist."""
+    name = "a" if side == "m" else "b"
+    if grid.taps is None:
+        return seen.under(tile.window(seen.dims, grid, side), name, run)
+    if rows is not None and not rows.is_apart(grid.own(side)):
+        beyond = overlap(seen.dims, f"gemm{side.upper()}", rows.rows - grid.own(side))
+        seen = seen.under(beyond, "padded", run)
+    return seen.under(tap_rows(seen.dims, grid, side, rows), name, run)
 
 
 def _slowest(op: GridwiseGemmExOp) -> str:

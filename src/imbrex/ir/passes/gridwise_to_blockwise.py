@@ -49,7 +49,8 @@ def _launch(op: GridwiseGemmExOp, run: Run) -> None:
 
 def _workgroups(op: GridwiseGemmExOp, plan: ItemsBlock | WavesBlock | PanelBlock, run: Run) -> None:
     """The operands' tiles before the launch, the work of one workgroup in it."""
-    tiles = Tiles.of(op, (plan.m_per_block, plan.n_per_block, plan.k_per_block), run)
+    taps = gridwise_xdlops.taps_of(op, plan) if isinstance(plan, WavesBlock) else None
+    tiles = Tiles.of(op, (plan.m_per_block, plan.n_per_block, plan.k_per_block), run, taps)
     sharing = Scheduled.of(op, tiles.grid, run)
     block = Block(arg_types=[IndexType(), IndexType()])
     body, later = Run(), None

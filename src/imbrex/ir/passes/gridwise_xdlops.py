@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from imbrex.chip import VECTOR_BYTES
 from imbrex.config.block_plan import WavesBlock, WavesCopy
-from imbrex.index.map import Dim, Map
+from imbrex.index.map import Dim, Layer, Map
 from imbrex.ir.element import accumulator_type, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
@@ -27,18 +27,50 @@ from imbrex.ir.passes.gridwise_ahead import Ahead
 from imbrex.ir.passes.gridwise_reduce import Reduction
 from imbrex.ir.passes.gridwise_schedule import Part, finished, work_item_slots
 from imbrex.ir.passes.gridwise_steps import BUFFERS, Operand, StepOf, Steps, buffers, stages
-from imbrex.ir.passes.gridwise_tiles import Tiles
+from imbrex.ir.passes.gridwise_taps_ahead import TapsAhead
+from imbrex.ir.passes.gridwise_tiles import StepTaps, Tiles
 from imbrex.ir.passes.gridwise_workgroup import Workgroup
 from imbrex.ir.passes.threadwise_waves import Fragments, Scales, fragments_of
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import LDS, PRIVATE, element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
+from imbrex.view.gemm import tap_rows
+from imbrex.view.gemm.tap_rows import TapRows
+from imbrex.view.gemm.tile import Taps
 from imbrex.view.mma import wave
 from imbrex.view.mma.wave import Side, WaveTiles
 from imbrex.view.stage import lds
 from imbrex.view.stage.lds import LdsLayout
+from imbrex.view.work.taps import PIECES
 
 SIDES: Final[Mapping[str, Side]] = {"a": "m", "b": "n"}
+
+
+def taps_of(op: GridwiseGemmExOp, plan: WavesBlock) -> StepTaps | None:
+    """Taps that a step of the plan takes together; InvalidOp where its numbers say nothing."""
+    if not plan.taps:
+        return None
+    k = shape_of(op.a)[-2]
+    if len(plan.taps) != 2 or (k or 0) % prod(plan.taps) or plan.k_per_block % plan.taps[0]:
+        message = f"'taps' are a count and the channels of each, which divide {k} of gemmK and a step of it"
+        raise InvalidOp(op, f"{message}; got {list(plan.taps)}", "taps")
+    count, channels = plan.taps
+    if channels % plan.k_copied:
+        message = (
+            f"a step of {plan.k_per_block} of k has {count} taps with a part of {channels} channels each"
+        )
+        raise InvalidOp(op, message, "k_per_block")
+    a = None if plan.copy == "ahead" else _tap_rows(op, "a", count, plan.a, plan.m_per_block)
+    return StepTaps(Taps(count, channels), a, _tap_rows(op, "b", count, plan.b, plan.n_per_block))
+
+
+def _tap_rows(op: GridwiseGemmExOp, name: str, count: int, given: WavesCopy, own: int) -> TapRows:
+    rows, step = given.tap_rows if len(given.tap_rows) == 2 else (0, 0)
+    if rows < own + (count - 1) * abs(step) or step == 0:
+        key = f"matrix_{name}_tap_rows"
+        message = f"'{key}' are the rows of a tile of {count} taps and those from a tap to the next"
+        raise InvalidOp(op, f"{message}; got {list(given.tap_rows)} for {own} rows", key)
+    return TapRows(count, rows, step)
 
 
 def workgroup(given: Workgroup, plan: WavesBlock) -> Reduction | None:
@@ -62,10 +94,12 @@ def workgroup(given: Workgroup, plan: WavesBlock) -> Reduction | None:
 
     def one_tile(into: Run, part: Part) -> None:
         into.zero(thread_c)
-        if plan.copy == "ahead":
+        if plan.copy == "ahead" and plan.taps:
+            waves.taps_ahead(part, into)
+        elif plan.copy == "ahead":
             waves.ahead(part, into)
         else:
-            Steps(part, plan.k_per_block, operands, partial(multiply, part.output)).emit(into)
+            Steps(part, plan.k_copied, operands, partial(multiply, part.output)).emit(into)
         if reduction is None:
             finished(into, part, thread_c, slots, partial(store, part.output))
         else:
@@ -107,7 +141,7 @@ class _Waves:
         plan, cut, op = self.plan, self.cut, self.given.op
         halves = plan.k_per_block // cut.k_step
         parts = wave.parts_of(halves)
-        buffers = zip(*(o.lds for o in self.operands), strict=True)
+        buffers = zip(*(o.tiles for o in self.operands), strict=True)
         views = [(fragments_of(a, "m", cut, run), fragments_of(b, "n", cut, run)) for a, b in buffers]
         elements = element_of(op.a), element_of(op.b)
         even, odd = (
@@ -115,13 +149,42 @@ class _Waves:
             for name in ("even", "odd")
         )
         loads = sum(
-            plan.k_per_block * size // (given.source_data_per_read * plan.block_size)
-            for given, size in ((plan.a, plan.m_per_block), (plan.b, plan.n_per_block))
+            prod(size or 0 for size in shape_of(o.lds[0])) // (given.source_data_per_read * plan.block_size)
+            for given, o in zip((plan.a, plan.b), self.operands, strict=True)
         )
         scales = self._scales("even", run), self._scales("odd", run)
         Ahead(
-            part, plan.k_per_block, self.operands, views, cut, self.given.item, self.c, loads,
+            part, plan.k_copied, self.operands, views, cut, self.given.item, self.c, loads,
             (even, odd), parts, halves // parts, scales,
+        ).emit(run)  # fmt: skip
+
+    def taps_ahead(self, part: Part, run: Run) -> None:
+        """The same where pixels come once for the taps of a step."""
+        plan, cut, op, (count, _) = self.plan, self.cut, self.given.op, self.plan.taps
+        a, b = self.operands
+        outers = plan.k_copied // cut.k_step
+        parts = wave.parts_of(outers)
+        rows = TapRows(count, *plan.b.tap_rows)
+        dims = [Dim(name, size or 0) for name, size in zip("kn", shape_of(b.lds[0]), strict=True)]
+        of_taps = [tap_rows.tap(dims, plan.n_per_block, rows, number) for number in range(count)]
+        b_views = [
+            [fragments_of(run.view(tile, layers, "tap"), "n", cut, run) for layers in of_taps]
+            for tile in b.lds
+        ]
+        even, odd = (
+            Fragments.of(
+                (element_of(op.a), element_of(op.b)), cut, outers // parts, plan.multiply.turned, name, run
+            )
+            for name in ("even", "odd")
+        )
+        of_a, of_b = (
+            prod(size or 0 for size in shape_of(o.lds[0])) // (given.source_data_per_read * plan.block_size)
+            for given, o in ((plan.a, a), (plan.b, b))
+        )
+        loads = of_a, tuple(wave.piece_of(of_b, number, PIECES) for number in range(PIECES))
+        TapsAhead(
+            part, count, a, b, [fragments_of(seen, "m", cut, run) for seen in a.lds], b_views, cut,
+            self.given.item, self.c, loads, (even, odd), parts, outers // parts,
         ).emit(run)  # fmt: skip
 
     def _scales(self, name: str, run: Run) -> list[Scales]:
@@ -145,10 +208,31 @@ class _Matrix:
         return self.plan.a if self.name == "a" else self.plan.b
 
     @property
+    def own(self) -> int:
+        """Rows of A or columns of B that the workgroup multiplies."""
+        return self.plan.m_per_block if self.name == "a" else self.plan.n_per_block
+
+    @property
+    def taps(self) -> TapRows | None:
+        """How the taps of a step lie in the tile."""
+        return TapRows(self.plan.taps[0], *self.given.tap_rows) if self.given.tap_rows else None
+
+    @property
+    def buffers(self) -> int:
+        """Buffers in LDS."""
+        return self.plan.buffers_of(self.given)
+
+    @property
     def dims(self) -> tuple[Dim, Dim]:
-        """The tile, (k, m) or (k, n)."""
-        size = self.plan.m_per_block if self.name == "a" else self.plan.n_per_block
-        return Dim("k", self.plan.k_per_block), Dim(SIDES[self.name], size)
+        """The tile as it is copied, (k, m) or (k, n); of several taps, with the channels of one."""
+        rows = self.own if self.taps is None else self.taps.rows
+        return Dim("k", self.plan.k_copied), Dim(SIDES[self.name], rows)
+
+    @property
+    def multiplied(self) -> tuple[Layer, ...]:
+        """The tile with k of all taps, over the one that is copied; no layer where that is the same."""
+        taps = self.taps
+        return () if taps is None or self.plan.copy == "ahead" else tap_rows.taps(self.dims, self.own, taps)
 
     @property
     def stored(self) -> Map:
@@ -200,25 +284,31 @@ def _operands(
 ) -> list[Operand]:
     """A's buffers first, then B's, in one allocation of LDS."""
     element = element_of(op.a)
-    count = plan.lds_buffers
     matrices = [_Matrix(op, plan, name, cut) for name in SIDES]
     shapes = [[d.size for d in matrix.stored.lower] for matrix in matrices]
     sizes = [prod(shape) * element_bytes(element) for shape in shapes]
-    shared = run.alloc("block_shared", i8, [count * sum(sizes)], LDS)
+    total = sum(matrix.buffers * size for matrix, size in zip(matrices, sizes, strict=True))
+    shared = run.alloc("block_shared", i8, [total], LDS)
     operands: list[Operand] = []
     start = 0
     for matrix, shape, size in zip(matrices, shapes, sizes, strict=True):
         lies = memref(element_of(op.a if matrix.name == "a" else op.b), shape, LDS)
-        raw = buffers(run, shared, matrix.name, start, lies, count)
+        raw = buffers(run, shared, matrix.name, start, lies, matrix.buffers)
         layers, hints = matrix.stored.layers, BUFFERS
         views = [run.view(r, layers, f"block_{matrix.name}_{hints[i]}") for i, r in enumerate(raw)]
         window = (tiles.a if matrix.name == "a" else tiles.b).value
-        operands.append(_operand(matrix, run, window, views, tiles.grid.k_steps))
-        start += count * size
+        seen = [
+            run.view(view, matrix.multiplied, f"taps_{matrix.name}_{hints[i]}") if matrix.multiplied else view
+            for i, view in enumerate(views)
+        ]
+        operands.append(_operand(matrix, run, window, views, seen, tiles.grid.k_steps))
+        start += matrix.buffers * size
     return operands
 
 
-def _operand(matrix: _Matrix, run: Run, window: SSAValue, views: list[SSAValue], steps: int) -> Operand:
+def _operand(
+    matrix: _Matrix, run: Run, window: SSAValue, views: list[SSAValue], seen: list[SSAValue], steps: int
+) -> Operand:
     staged: list[SSAValue] = []
     if not matrix.is_direct:
         split = tiling.slices(matrix.op, matrix.copy, [d.size for d in matrix.dims], matrix.cut.threads)
@@ -227,4 +317,4 @@ def _operand(matrix: _Matrix, run: Run, window: SSAValue, views: list[SSAValue],
             run.alloc(f"thread_{matrix.name}_{parity}", element_of(views[0]), shape, PRIVATE)
             for parity in stages(steps, len(views))
         ]
-    return Operand(window, views, staged, matrix.copy)
+    return Operand(window, views, staged, matrix.copy, seen)

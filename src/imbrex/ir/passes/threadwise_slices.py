@@ -14,8 +14,8 @@ from math import prod
 
 from xdsl.ir import Attribute, SSAValue
 
-from imbrex.index.map import Dim, Layer, Map, layer_over
-from imbrex.index.rule import PassThrough
+from imbrex.index.map import Dim, Layer, Map, layer_over, unchanged
+from imbrex.index.rule import Embed, PassThrough
 from imbrex.ir.chain import map_of, names_of
 from imbrex.ir.ops.block import BlockwiseCopyOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
@@ -63,6 +63,8 @@ def direct(op: BlockwiseCopyOp, index: Sequence[SSAValue], item: SSAValue, items
         message = f"{items} work items with vectors of {vector} do not fill {size} elements of LDS"
         raise InvalidOp(op, message, "source_data_per_read")
     positions = Map(lds.linear(stored.lower, items, vector))
+    if op.piece is not None:
+        positions = Map((*_piece(positions.upper, *op.piece.data), *positions.layers))
     try:
         wanted = positions.then(stored.inverse())
     except ValueError as error:
@@ -74,6 +76,15 @@ def direct(op: BlockwiseCopyOp, index: Sequence[SSAValue], item: SSAValue, items
     dest = run.view(buffer, positions.layers, "direct")
     given = properties({"vector": vector, "direct": True})
     run.add(_copy(source, [*index, item], dest, [item], given))
+
+
+def _piece(dims: Sequence[Dim], number: int, pieces: int) -> tuple[Layer, ...]:
+    """Repeats of one of so many pieces, as equal as they are."""
+    item, repeat, element = dims
+    first, end = (repeat.size * n // pieces for n in (number, number + 1))
+    kept = unchanged([item.name, element.name])
+    entry = (Embed((1,), first), repeat.name, repeat.name)
+    return (layer_over(dims, *kept, entry, order=[d.name for d in dims], repeat=end - first),)
 
 
 def _layers(value: SSAValue, split: CopySplit, vector_dim: int) -> tuple[tuple[Layer, ...], str]:

@@ -100,6 +100,11 @@ def scales(view: GemmView, pack: int = 1) -> tuple[Map, Map]:
     return of(view.a, "m"), of(view.b, "n")
 
 
+def overlap(dims: Sequence[Dim], name: str, count: int) -> tuple[Layer, ...]:
+    """Grow a dim by so many, which do not exist: what the last of overlapping tiles has beyond it."""
+    return (replacing(dims, (Pad(0, count), name, name)),)
+
+
 def overhang(dims: Sequence[Dim], **multiples: int) -> tuple[Layer, ...]:
     """Grow dims to multiples of the given tile sizes; what overhangs does not exist.
 

@@ -32,10 +32,22 @@ OTHER = {"m": "n", "n": "m"}
 
 
 @dataclass(frozen=True)
+class Taps:
+    """gemmK as (.., tap, channel), of which a step takes all taps and some of the channels.
+
+    count: of taps.  channels: of each.
+    """
+
+    count: int
+    channels: int
+
+
+@dataclass(frozen=True)
 class Grid:
     """Blocks along each gemm dim; sizes are already multiples of the tile.
 
     first: the blocks that are the slowest digit of a workgroup's number; the others follow as g, m, n.
+    taps: that each step takes together; None where its k are neighbours in gemmK.
     """
 
     g: int
@@ -46,10 +58,15 @@ class Grid:
     n_per_block: int
     k_per_block: int
     first: str = "g"
+    taps: Taps | None = None
 
     @property
     def workgroups(self) -> int:
         return self.g * self.m_blocks * self.n_blocks
+
+    def own(self, side: str) -> int:
+        """Rows (m) or columns (n) of a block."""
+        return {"m": self.m_per_block, "n": self.n_per_block}[side]
 
     def blocks(self) -> dict[str, int]:
         every = {"g": self.g, "m_block": self.m_blocks, "n_block": self.n_blocks}
@@ -93,7 +110,7 @@ class CopySplit:
 
 def window(dims: Sequence[Dim], grid: Grid, side: str) -> tuple[Layer, ...]:
     """A's tile (side "m") or B's (side "n") of one step of a workgroup."""
-    tile = {"m": grid.m_per_block, "n": grid.n_per_block}[side]
+    tile = grid.own(side)
     has_g = "gemmG" in dict(dims)
     blocks = layer_over(
         dims,
@@ -104,7 +121,7 @@ def window(dims: Sequence[Dim], grid: Grid, side: str) -> tuple[Layer, ...]:
         order=["step", *grid.blocks(), "k", side],
         **{**grid.blocks(), "step": grid.k_steps, "k": grid.k_per_block, side: tile},
     )
-    return (_workgroups(blocks.upper, grid), blocks)
+    return (of_workgroups(blocks.upper, grid), blocks)
 
 
 def result(dims: Sequence[Dim], grid: Grid) -> tuple[Layer, ...]:
@@ -119,7 +136,7 @@ def result(dims: Sequence[Dim], grid: Grid) -> tuple[Layer, ...]:
         m=grid.m_per_block,
         n=grid.n_per_block,
     )
-    return (_workgroups(blocks.upper, grid), blocks)
+    return (of_workgroups(blocks.upper, grid), blocks)
 
 
 def copied(dims: Sequence[Dim], side: str, cluster: tuple[int, int], lane_dim: int = 1) -> tuple[Layer, ...]:
@@ -241,7 +258,7 @@ def _slice_parts(name: str) -> list[str]:
     return [f"{name}_{part}" for part in ("repeat", "cluster", "inner", "item")]
 
 
-def _workgroups(dims: Sequence[Dim], grid: Grid) -> Layer:
+def of_workgroups(dims: Sequence[Dim], grid: Grid) -> Layer:
     """Number the blocks, the last fastest."""
     return _gathered(dims, "workgroup", list(grid.blocks()))
 

@@ -135,8 +135,13 @@ def tile_of(instruction: Instruction, along: Side) -> tuple[int, int]:
 
 
 def parts_of(k_outers: int) -> int:
-    """Parts of a step, of which one is read while the one before is multiplied."""
+    """Parts of a step, or of a tap of it, of which one is read while the one before is multiplied."""
     return 2 if k_outers % 2 == 0 else 1
+
+
+def piece_of(count: int, number: int, pieces: int) -> int:
+    """How many of `count` loads are in a piece, as equal as they are."""
+    return count * (number + 1) // pieces - count * number // pieces
 
 
 def interleaved(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, ...]:
