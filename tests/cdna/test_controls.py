@@ -14,7 +14,7 @@ from tests.pairs import in_turn, one_in
 from imbrex.build.amd.code_object import CodeObject, assemble_code_object, build_code_object
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel, compile
-from imbrex.problem import Gemm
+from imbrex.problem import Conv2d, Gemm
 
 Gpu = Callable[[str], Any]
 
@@ -126,28 +126,48 @@ def test_every_mutant_of_a_loop_that_reads_ahead_is_seen(
     gpu("gfx950")
     problem = Gemm(128, 128, 64 * (3 * buffers + 2), transpose_a=a, transpose_b=b, dtype="f16")
     kernel = compile(problem, "gfx950", AHEAD.format(buffers))
-    assert isinstance(kernel.library, CodeObject) and kernel.check(values="integer").is_right
-    before, label, rest = kernel.library.assembly.partition("\n.LBB0_1:")
-    loop, branch, behind = rest.partition("s_cbranch")
-    waits = set(re.findall(r"vmcnt\(\d+\)", loop))
+    waits = set(re.findall(r"vmcnt\(\d+\)", loop_of(kernel)[1]))
     assert waits == {f"vmcnt({8 * (buffers - 2)})"}, "whole tiles stay under way"
+    assert seen_mutants(kernel, tmp_path) >= 10
+
+
+def test_every_mutant_of_a_loop_of_taps_is_seen(gpu: Gpu, tmp_path: Path) -> None:
+    """A's tiles of 2 loads a tap, B's of 2 and 3 a piece: what may be under way differs from tap to tap."""
+    gpu("gfx950")
+    last = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
+    layer = Conv2d("forward", 8, 128, 5, 2, 64, 3, 3, pad_h=(1, 1), pad_w=(1, 1), dtype="f16", **last)
+    kernel = compile(layer, "gfx950", "v1:xdlops:64,128,8,32,64,8,auto,xor,ahead,straight,2,3,3")
+    waits = set(re.findall(r"vmcnt\(\d+\)", loop_of(kernel)[1]))
+    assert waits == {"vmcnt(2)", "vmcnt(4)", "vmcnt(5)"}
+    assert seen_mutants(kernel, tmp_path) >= 20
+
+
+def loop_of(kernel: Kernel) -> tuple[str, str, str]:
+    """The text of a kernel: before its loop, the loop from its label to its branch, and what is behind."""
+    assert isinstance(kernel.library, CodeObject)
+    text = kernel.library.assembly
+    found = re.search(r"\n(\.LBB0_\d+):.*?s_cbranch\S+ \1\b", text, re.DOTALL)
+    assert found is not None, "there is no loop"
+    return text[: found.start()], found[0], text[found.end() :]
+
+
+def seen_mutants(kernel: Kernel, folder: Path) -> int:
+    """How many were tried; all of them race, or compute wrongly."""
+    assert kernel.check(values="integer").is_right
+    before, loop, behind = loop_of(kernel)
     tried = 0
     for pattern, other in MUTANTS:
         for found in re.finditer(pattern, loop):
-            text = tmp_path / f"gemm_{tried}.s"
+            text = folder / f"mutant_{tried}.s"
             broken = loop[: found.start()] + other(found) + loop[found.end() :]
-            text.write_text("".join((before, label, broken, branch, behind)))
-            path = assemble_code_object(text, "gfx950")
+            text.write_text("".join((before, broken, behind)))
+            mutant = replace(kernel, loaded=replace(kernel.loaded, path=assemble_code_object(text, "gfx950")))
             try:
-                assert (
-                    not replace(kernel, loaded=replace(kernel.loaded, path=path))
-                    .check(values="integer")
-                    .is_right
-                )
+                assert not mutant.check(values="integer").is_right, f"{tried}: {found[0]}"
             except Diagnostic as error:
                 assert "LDS race" in error.message
             tried += 1
-    assert tried >= 10
+    return tried
 
 
 def test_every_mutant_of_the_launch_that_adds_partial_sums_is_seen(gpu: Gpu, tmp_path: Path) -> None:

@@ -74,6 +74,12 @@ AMD = {
         "gfx942",
         "v1:xdlops:64,64,4,32,32,8,auto,xor,staged,straight,1,1",
     ),
+    "conv_gfx950_row_halo": Emitted(
+        half("forward", 8, 128, 7, 7, 64, 3, 3, **SAME),
+        "gfx950",
+        "v1:xdlops:64,64,8,32,32,8,auto,xor,ahead,straight,2,3,3",
+        "row_halo:8",
+    ),
     "conv_gfx90a_nchw": Emitted(
         Conv2d("backward_weight", 1, 32, 7, 7, 64, 3, 3, dtype="bf16", **SAME),
         "gfx90a",

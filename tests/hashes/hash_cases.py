@@ -216,6 +216,10 @@ def _amd() -> Iterator[HashCase]:
     for dtype, how in (("mxf4e2m1fn", "16,auto,xor,ahead,swapped"), ("mxf6e3m2fn", "2,auto,xor,direct")):
         text = f"v1:xdlops:128,128,4,64,64,{how}"
         yield HashCase(gemm(256, 384, 480, dtype=dtype, transpose_b=True), "gfx950", text)
+    for direction, buffers in (("forward", 3), ("backward_data", 2)):
+        problem = conv(direction, n=8, c=128, k=128, h=5, w=6)
+        text = f"v1:xdlops:64,64,8,32,32,8,auto,xor,ahead,straight,1,{buffers},3"
+        yield HashCase(problem, "gfx950", text, algorithm="row_halo:8")
     for kind in ("f8e4m3fn_f8e5m2", "mxf6e3m2fn_mxf6e2m3fn"):
         yield HashCase(gemm(256, 384, 480, dtype=kind, transpose_b=True), "gfx950")
     for schedule in ("split_k:4", "reduce_k:40", "stream_k:40", "two_tile:5", "data_parallel/wgm=4/xcd=8"):

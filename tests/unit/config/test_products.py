@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from tests.unit.ir.launches import filled_elements, launches_of, moved_bytes
 
-from imbrex.chip import CPU_ISAS, GPU_MACHINES
+from imbrex.chip import CPU_ISAS, GPU_MACHINES, Machine
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.config.algorithm.product import Lanes, Products
-from imbrex.config.algorithm.table import ALGORITHMS, row_of
+from imbrex.config.algorithm.table import ALGORITHMS, Needs, row_of
 from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request
@@ -60,6 +60,8 @@ SHAPES = {
 }
 DIRECTIONS: tuple[Any, ...] = ("forward", "backward_data", "backward_weight")
 COUNTS = (1, 8, 32, 64)
+PLACES: dict[Needs, tuple[Machine, str]] = {"CPU": (CPU, "cpu"), "waves": (NEWEST, "gfx950")}
+"""Where an algorithm is asked for that Hopper does not serve."""
 IS_ALL = os.environ.get("IMBREX_TESTS") == "all"
 
 
@@ -74,7 +76,7 @@ def served(name: str) -> dict[str, Request]:
         problem = Conv2d(direction, **SHAPES[name], **layout, dtype=dtype)
         numbers = [f":{count}" for count in COUNTS] if row.is_counted else [""]
         for number in numbers if direction in row.of else ():
-            where = (CPU, "cpu") if row.machine == "CPU" else (HOPPER, "sm_90a")
+            where = PLACES.get(row.machine, (HOPPER, "sm_90a"))
             request = Request(problem, *where, algorithm=row.name + number)
             if serves(request):
                 found[f"{direction}, {at}, {request.algorithm}"] = request

@@ -95,7 +95,7 @@ def test_spellings() -> None:
             "swapped is 'True', expected straight or swapped",
             "True",
         ),
-        ("v1:xdlops:128,128,4,64,64", "an xdlops tuning takes 6 to 12 values, got 5", "128,128,4,64,64"),
+        ("v1:xdlops:128,128,4,64,64", "an xdlops tuning takes 6 to 13 values, got 5", "128,128,4,64,64"),
         (
             "v1:xdlops:128,128,4,64,64,8,mfma_f32_32x32x9_f16",
             "there is no matrix instruction 'mfma_f32_32x32x9_f16'",

@@ -57,7 +57,7 @@ def test_the_plan_says_what_is_compiled(case: str, apart: float) -> None:
     plan = tuning.plan(product.context, request.machine)
     groups = resident_groups(plan)
     assert found.occupancy.workgroups_per_cu >= groups
-    assert found.usage.spills == 0
+    assert found.usage.spilled_vgprs == 0
     loop = hot_loop_of(read_code(kernel.library.assembly, found.usage.kernel))
     of_group = max(1, plan.block_size // prod((request.machine.wave_size, request.machine.simds)))
     compiled = simulated_busy(loop, chip, waves_of_simd(plan), Conflicts(), of_group)

@@ -16,6 +16,7 @@ from imbrex.config.xdlops.cost import prediction_of
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.space import wave_space
 from imbrex.dtype import BF16, F8E4M3FN, F16, F32, F64, I8, DType
+from imbrex.view.conv.raster import RowTaps
 
 ROWS = Access((16, 1), (64.0, 1.0), (1, 0))
 GEMM = GemmContext(1024, 1024, 1024, F32, 1, ROWS, ROWS, ROWS.exchanged)
@@ -24,7 +25,44 @@ XDLOPS = XdlopsTuning(128, 128, 4, 64, 64, 4)
 F16_TILE = XdlopsTuning(128, 128, 4, 64, 64, 8)
 DIRECT = dataclasses.replace(F16_TILE, copy="direct")
 
+TAPS = GemmContext(256, 4096, 9 * 96, F16, a=Access((8, 1)), b=Access((8, 1)), taps=RowTaps(3, 96, 16))
+WITH_TAPS = XdlopsTuning(128, 128, 8, 64, 64, 8, taps=3)
 BROKEN: list[tuple[str, XdlopsTuning, GemmContext, str, str]] = [
+    (
+        "taps",
+        dataclasses.replace(WITH_TAPS, taps=2),
+        TAPS,
+        "gfx950",
+        "taps 2 of a step: this product's steps take 1 or 3",
+    ),
+    (
+        "taps",
+        WITH_TAPS,
+        dataclasses.replace(TAPS, taps=None),
+        "gfx950",
+        "taps 3 of a step: this product's steps take 1",
+    ),
+    (
+        "taps",
+        dataclasses.replace(WITH_TAPS, k_per_block=4, swapped=True),
+        TAPS,
+        "gfx950",
+        "taps 3 share columns; rows of a swapped product are not shared: say straight",
+    ),
+    (
+        "taps",
+        WITH_TAPS,
+        TAPS,
+        "gfx950",
+        "96 channels of a tap are not whole steps of 64: k_per_block 8 of packs of 8",
+    ),
+    (
+        "buffers",
+        dataclasses.replace(WITH_TAPS, k_per_block=4, taps=2, copy="ahead", buffers=4),
+        dataclasses.replace(TAPS, taps=RowTaps(2, 96, 16)),
+        "gfx950",
+        "buffers 4 > 3: of 2 taps no more are loaded ahead",
+    ),
     (
         "matrix_unit",
         XDLOPS,
