@@ -127,6 +127,13 @@ def test_broken_text_is_one_diagnostic(text: str, message: str) -> None:
     assert str(caught.value).startswith("broken.mlir:")
 
 
+@pytest.mark.parametrize("token", ["}", ")", "->", "17", "miopen"])
+def test_a_token_that_is_wrong_is_marked_whole(token: str) -> None:
+    with pytest.raises(Diagnostic) as caught:
+        load(f"  {token} = x", "broken.mlir")
+    assert str(caught.value).splitlines()[1:3] == [f"  {token} = x", f"  {'^' * len(token)}"]
+
+
 @pytest.mark.parametrize(
     ("types", "body", "message"),
     [
