@@ -11,6 +11,7 @@ cycles = vectors of pixels * (sums * multiply-add + what planes cost each) + sum
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from imbrex.chip import CpuMachine, Machine
@@ -27,7 +28,7 @@ from imbrex.config.strips import (
 )
 from imbrex.view.conv.strips import Strips
 
-__all__ = ["chosen_box", "served_boxes", "window_cycles", "window_team"]
+__all__ = ["chosen_box", "served_boxes", "window_cycles", "window_team", "workgroup_strips"]
 
 PARTS = (1, 2, 4, 8)
 """Parts of the rows, each of a workgroup's own; of the columns, where a group has several channels."""
@@ -206,11 +207,13 @@ def _is_filters(shape: Shape) -> bool:
 
 
 def _workgroups(shape: Shape, box: Box) -> int:
-    return prod(_strips(shape, box).numbering.sizes.values())
+    return prod(workgroup_strips(shape, box).numbering.sizes.values())
 
 
-def _strips(shape: Shape, box: Box) -> Strips:
-    return filter_strips(shape, box) if _is_filters(shape) else strips_of(shape, box)
+def workgroup_strips(shape: Shape, box: Box) -> Strips:
+    """The strips of a CPU's workgroups, each of one work item."""
+    made = filter_strips(shape, box) if _is_filters(shape) else strips_of(shape, box)
+    return replace(made, workitems=1)
 
 
 def _ring_bytes(shape: Shape, box: Box, lanes: int) -> int:

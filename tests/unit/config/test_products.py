@@ -21,6 +21,7 @@ from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.strips import strips_of
+from imbrex.config.window_strips import workgroup_strips
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import context
 from imbrex.ir.from_problem import problem_module
@@ -107,8 +108,10 @@ def expect_equal(request: Request) -> None:
     ops, made = lowered(request), made_of(request)
     launches, found = launches_of(ops), [op for op in ops if isinstance(op, GridwiseGemmOp)]
     if isinstance(made, Lanes):
-        strips = strips_of(made.shape, outline(request, request.algorithm).strips)
-        strips = strips if request.machine is HOPPER else replace(strips, workitems=1)
+        box = outline(request, request.algorithm).strips
+        assert box is not None
+        cut = strips_of if request.machine is HOPPER else workgroup_strips
+        strips = cut(made.shape, box)
         assert not found and launches[0].grid_size.data == strips.numbering.workgroups
         return
     assert [(op.tuning.data if op.tuning else None) for op in found] == [p.tuning for p in made.products]

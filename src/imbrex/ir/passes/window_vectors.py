@@ -10,7 +10,7 @@ that is written, as `config.strips.Box` does, or of filters, whose channels it h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -18,7 +18,8 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from imbrex.config.algorithm.depthwise import strips_shape
-from imbrex.config.strips import Box, filter_strips, strips_of
+from imbrex.config.strips import Box
+from imbrex.config.window_strips import workgroup_strips
 from imbrex.ir.ops.problem import Conv2dBwdWeightOp, ConvOp
 from imbrex.ir.ops.windows import ThreadwiseFilterSumsOp, ThreadwiseWindowsOp
 from imbrex.ir.passes.packing import launch
@@ -48,7 +49,7 @@ def _launches(op: ConvOp, box: Box, run: Run) -> None:
 
 def _filter_sums(op: ConvOp, box: Box, run: Run) -> None:
     shape = convolution_of(op)
-    strips = replace(filter_strips(strips_shape(task_of(op)), box), workitems=1)
+    strips = workgroup_strips(strips_shape(task_of(op)), box)
     windows = run.view(op.input, strips.windows(shape.input, "hi", "wi"), "input", 1)
     output = run.view(op.output, strips.strip(shape.output, "ho", "wo"), "output", 2)
     taps = run.view(op.filter, strips.taps(shape.filter), "filter", 0)
@@ -62,7 +63,7 @@ def _filter_sums(op: ConvOp, box: Box, run: Run) -> None:
 
 def _windows(op: ConvOp, box: Box, run: Run) -> None:
     convolution, shape = strips_shape(task_of(op)), convolution_of(op)
-    strips = replace(strips_of(convolution, box), workitems=1)
+    strips = workgroup_strips(convolution, box)
     images = (strips.strip if convolution.is_back else strips.windows)(shape.input, "hi", "wi")
     outputs = (strips.windows if convolution.is_back else strips.strip)(shape.output, "ho", "wo")
     taps = run.view(op.filter, strips.taps(shape.filter), "filter", 0)
