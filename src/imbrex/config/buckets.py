@@ -66,11 +66,7 @@ def bucketed(request: Request) -> Configuration:
     size = request.problem.run_time
     if size is None:
         return configured(request)
-    machine, problem = request.machine, request.problem
-    if isinstance(machine, GpuMachine) and isinstance(problem, Conv2d) and problem.direction != "forward":
-        message = f"a run-time {size.name} of a gradient is for CPUs, and {machine.name} is a GPU"
-        hint = f"give {size.name} a number; GPUs have it of products and of forward convolutions"
-        raise Diagnostic(message, hint=hint, subject=size.name)
+    machine = request.machine
     if isinstance(machine, GpuMachine) and size.is_summed:
         message = f"a run-time {size.name} that is summed over is for CPUs, and {machine.name} is a GPU"
         raise Diagnostic(message, hint=f"give {size.name} a number", subject=size.name)
@@ -149,12 +145,19 @@ def _configured(request: Request, size: int) -> Configuration:
         algorithm = request.algorithm or ("v4r4" if is_summed else None)
         made = replace(request, machine=machine, algorithm=algorithm)
         return configured(replace(made, schedule=request.schedule or DATA_PARALLEL))
-    in_place = "v4r4" if isinstance(request.problem, Conv2d) else "direct"
+    in_place = _in_place(request.problem)
     request = replace(request, algorithm=request.algorithm or in_place)
     found = configured(request)
     if request.schedule is None and any(_counts_tiles(product) for product in found.products):
         return configured(replace(request, schedule=DATA_PARALLEL))
     return found
+
+
+def _in_place(problem: Problem) -> str:
+    """The algorithm of a GPU's that reads operands where they lie."""
+    if not isinstance(problem, Conv2d):
+        return "direct"
+    return "v4r1" if problem.direction == "backward_data" else "v4r4"
 
 
 def _counts_tiles(product: TunedProduct) -> bool:
@@ -252,6 +255,8 @@ def _expect_open(of: Configuration, request: Request) -> None:
     is_summed = problem.run_time is not None and problem.run_time.is_summed
     if row is None or row.copies != "nothing" or not (of.products or (row.is_on_lanes and not is_summed)):
         raise Diagnostic(f"algorithm '{of.algorithm}' is not made for a run-time {name}", hint=hint)
+    if isinstance(machine, GpuMachine) and row.name != _in_place(problem):
+        raise Diagnostic(f"algorithm '{row.name}' is not made for a run-time {name}", hint=hint)
     for product in of.products:
         if _counts_tiles(product):
             message = f"the schedule '{product.schedule}' counts tiles, and a run-time {name} has any number"

@@ -113,8 +113,8 @@ def conv2d_backward_data(
 
     dy: of that result's shape, (n, k, ho, wo), in `output_layout`. w: (k, c / groups, y, x). input_shape:
     x's and so the gradient's, (n, c, h, w) in the order of `layout`; several sizes of x give one size of the
-    result under a stride, so that it has to be said. batches: "any" compiles one kernel for all n, on CPUs;
-    on GPUs each n has its own. All else, and errors, as of `conv2d`.
+    result under a stride, so that it has to be said. batches: "any" compiles one kernel for all n. All else,
+    and errors, as of `conv2d`.
     """
     layouts = (layout, filter_layout, output_layout)
     given = ("input", "input_shape", input_shape)

@@ -48,7 +48,7 @@ struct told {
   int64_t least, most, tile, each, rows;
 };
 
-// A launch; where it has no kernel, zeros in an array of so many bytes.
+// A launch; where it has no kernel, zeros in an array of so many bytes, of the most rows where these are told.
 struct step {
   const char *kernel;
   unsigned grid, block, shared_bytes, cluster;
@@ -231,7 +231,10 @@ static unsigned workgroups(const step &s, int64_t rows) {
 // rows: of a kernel that is told them.
 static int launched(const step &s, void *function, address *arrays, int64_t rows, void *stream) {
   if (s.of.most && (rows < s.of.least || rows > s.of.most)) return OK;
-  if (!s.kernel) return code(cu.fill(arrays[s.arrays[0]], 0, s.zero_bytes, stream));
+  if (!s.kernel) {
+    const size_t bytes = s.of.most ? s.zero_bytes / size_t(s.of.most) * size_t(rows) : s.zero_bytes;
+    return code(cu.fill(arrays[s.arrays[0]], 0, bytes, stream));
+  }
   alignas(64) uint64_t maps[most_maps][16];
   void *values[most_maps + most_arrays + 1];
   int32_t told_rows = int32_t(rows);

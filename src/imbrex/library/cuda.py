@@ -175,7 +175,7 @@ def _kernel(part: _Part) -> list[str]:
     count = len(part.kernel.problem.operands), len(workspace), len(steps)
     return [
         f"const cuda::step steps_of_{n}[] = {{",
-        *(f"    {_step(step, part.has_flags, bytes_of)}," for step in steps),
+        *(f"    {_step(step, part, bytes_of)}," for step in steps),
         "};",
         f"const cuda::scratch scratches_{n}[] = {{{scratches or '{0, false}'}}};",
         f"void *functions_{n}[cuda::most_devices * {len(steps)}];",
@@ -187,11 +187,12 @@ def _kernel(part: _Part) -> list[str]:
     ]
 
 
-def _step(step: Step, has_flags: bool, bytes_of: Sequence[int]) -> str:
+def _step(step: Step, part: _Part, bytes_of: Sequence[int]) -> str:
     if isinstance(step, Zero):
-        place, size = step.argument, bytes_of[step.argument]
-        return f"{{nullptr, 0, 0, 0, 0, false, false, {{{place}}}, 1, 0, {{}}, {size}, {{}}}}"
-    meets = has_flags and step.shared_bytes > ALONE_BYTES
+        place, size, rows = step.argument, bytes_of[step.argument], part.kernel.problem.run_time
+        told = "" if rows is None else f"{rows.least}, {rows.most}, 1, 0, 0"
+        return f"{{nullptr, 0, 0, 0, 0, false, false, {{{place}}}, 1, 0, {{}}, {size}, {{{told}}}}}"
+    meets = part.has_flags and step.shared_bytes > ALONE_BYTES
     geometry = f"{step.grid_size}, {step.block_size}, {step.shared_bytes}, {step.cluster}"
     arrays, maps = ", ".join(map(str, step.arguments)), ", ".join(map(_map, step.tensors))
     flags = f"{_bool(step.is_early)}, {_bool(meets)}"

@@ -60,6 +60,16 @@ CASES: dict[str, tuple[Problem, dict[str, Any], tuple[int, ...]]] = {
         {"tuning": PAIRS, "schedule": "cluster_k:2"},
         (8,),
     ),
+    "gradient of a stride, four products in each of two buckets": (
+        Conv2d("backward_data", "?1..3", 64, 4, 4, 72, 3, 3, stride=2, pad_h=1, pad_w=1, **LAST),
+        {},
+        (1, 3),
+    ),
+    "gradient with gaps, which are zeros": (
+        Conv2d("backward_data", "?1..5", 64, 8, 7, 64, 1, 2, stride=(2, 3), **LAST),
+        {},
+        (2,),
+    ),
     "images by loads of lanes, a pre-activation": (
         Conv2d("forward", "?2..9", 16, 9, 7, 24, 3, 3, **AROUND, dtype="bf16", epilogue=KEPT),
         {},

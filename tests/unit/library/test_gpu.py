@@ -13,6 +13,7 @@ from tests.patience import HANG_S
 from imbrex.build.toolchain import compile_shared
 from imbrex.cli import main
 from imbrex.kernel import Kernel, compile
+from imbrex.library.cuda import cuda_unit
 from imbrex.problem import problem_text
 from imbrex.run.cuda.kernel import CudaKernel
 from imbrex.run.launch import Launch, Zero
@@ -139,6 +140,14 @@ def test_what_no_window_reaches_is_zeroed_first(net: Path) -> None:
     said = called(net, problem_text(kernel.problem), 2, ",".join(map(str, sizes)))
     done = [one.split()[0] for one in said if one.startswith(("fill", "launch"))]
     assert f"fill 0 {sizes[zero.argument]}" in said and done == ["fill", *["launch"] * len(launches)]
+
+
+def test_of_told_images_as_many_are_zeroed() -> None:
+    last = "-I NHWC -O NHWC -f NHWC"
+    text = f"convfp16 -n ?1..8 -c 64 -H 8 -W 8 -k 64 -y 1 -x 1 -u 2 -v 2 -F 2 {last}"
+    kernel = compile(text, "sm_90a", untuned=True)
+    unit = cuda_unit(kernel, kernel.target)["unit.h"]
+    assert f"{{}}, {8 * 64 * 8 * 8 * 2}, {{1, 8, 1, 0, 0}}" in unit
 
 
 @pytest.mark.parametrize(

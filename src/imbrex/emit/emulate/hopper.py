@@ -14,6 +14,7 @@ from imbrex.dtype import dtype
 from imbrex.emit import c
 from imbrex.emit.cuda.layout import LaunchFacts, launch_facts
 from imbrex.emit.emulate import form
+from imbrex.index.atom import Param
 from imbrex.index.rule import COUNT
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 from imbrex.symbol import symbol_of
@@ -79,16 +80,15 @@ def _entry(program: Program, facts: dict[str, LaunchFacts], early: Collection[st
     for i, tensor in enumerate(t for kernel in kernels for t in _of_program(kernel, facts, buffers)):
         lines.append(f"forms[{i}] = {_form(tensor)};")
     lines.append("const imbrex::emulated_launch launches[] = {")
-    lines += [f"  {_launch(launch, facts, early, buffers)}," for launch in program.launches]
-    first, count, refused, entered = "0", str(len(program.launches)), list[str](), ""
+    lines += [f"  {_launch(launch, facts, early, buffers, program.count)}," for launch in program.launches]
+    chosen, ran, refused, entered = list[str](), f"launches, {len(program.launches)}", list[str](), ""
     if program.count is not None:  # buckets, of which a call has one
         size, low, high = program.count.name, program.count.low, program.count.high
         entered = f", int64_t {size}_"
         refused = [f"if ({size}_ < {low} || {size}_ > {high}) return {NO_SUCH_SIZE};"]
         lines.insert(0, f"{size} = int32_t({size}_);")
-        ends = [kernel.when[1] for kernel in kernels[:-1] if kernel.when is not None]
-        first, count = " + ".join(f"({end} < {size})" for end in ends) or "0", "1"
-    lines += ["};", f"const bool is_right = imbrex::hopper::run(launches + {first}, {count});"]
+        chosen, ran = _met(program), "met, of"
+    lines += ["};", *chosen, f"const bool is_right = imbrex::hopper::run({ran});"]
     return [
         "// Runs every launch; returns 0, or 2 where one did what it must not.",
         f'extern "C" int {name}({declared}{entered}, int) {{',
@@ -97,6 +97,17 @@ def _entry(program: Program, facts: dict[str, LaunchFacts], early: Collection[st
         "}",
         f'extern "C" const char *{name}_fault() {{ return imbrex::hopper::told(); }}',
     ]
+
+
+def _met(program: Program) -> list[str]:
+    """Takes the launches of the size's bucket, in order."""
+    assert program.count is not None, program.name
+    size = program.count.name
+    lines = [f"imbrex::emulated_launch met[{len(program.launches)}];", "int of = 0;"]
+    for i, launch in enumerate(program.launches):
+        low, high = (launch.when if isinstance(launch, Kernel) else None) or program.count.bounds
+        lines.append(f"if ({low} <= {size} && {size} <= {high}) met[of++] = launches[{i}];")
+    return lines
 
 
 def _of_program(
@@ -136,11 +147,14 @@ def _launch(
     facts: dict[str, LaunchFacts],
     early: Collection[str],
     buffers: Sequence[Buffer],
+    count: Param | None,
 ) -> str:
+    """count: the run-time size, of which a result has as many elements as there are of it."""
     if isinstance(launch, ZeroFill):
         b = launch.buffer
         at = [x.name for x in buffers].index(b.name)
-        return f'{{"zeros", nullptr, 1, 0, 0, 1, false, given[{at}], size_t({b.elements}) * {b.dtype.bytes}}}'
+        size = str(b.elements) if count is None else f"{b.elements // count.bounds[1]} * {count.name}"
+        return f'{{"zeros", nullptr, 1, 0, 0, 1, false, given[{at}], size_t({size}) * {b.dtype.bytes}}}'
     shared, cluster, _ = facts[launch.name]
     is_early = str(launch.name in early).lower()
     grid = launch.grid_size if launch.grid is None else c.index(launch.grid)
