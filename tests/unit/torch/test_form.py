@@ -104,8 +104,14 @@ def test_a_model_in_training_mode_is_measured_with_its_gradients(monkeypatch: py
 
 def test_a_model_that_cannot_be_differentiated_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     take(monkeypatch, 1)
-    model = Classifier().train()
-    model.head.weight.register_hook(lambda gradient: gradient.no_such_thing)
+    model, forward = Classifier().train(), Classifier.forward
+
+    def broken(self: Any, x: Any) -> Any:
+        result = forward(self, x)
+        result.register_hook(lambda gradient: gradient.no_such_thing)
+        return result
+
+    monkeypatch.setattr(Classifier, "forward", broken)
     with pytest.raises(ValueError, match=r"cannot be differentiated with 'example': .*no_such_thing"):
         ours.replace(model, image(), jobs=1)
     assert type(model.one) is nn.Conv2d
