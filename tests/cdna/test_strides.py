@@ -23,11 +23,8 @@ FORMS = {
     "many, the same one": Gemm(33, 17, 31, batch=3, stride_a=0, ldb=17, stride_b=600, ldc=24, stride_c=800),
     "read and written": Gemm(40, 24, 32, lda=33, ldc=29, alpha=2.0, beta=3.0),
 }
-GENERAL = "v1:general:64,32,32,4,2,2"
-WHERE = (
-    ("f32", "gfx90a", GENERAL), ("f16", "gfx950", None), ("i8", "gfx942", None), ("f16", "gfx942", GENERAL),
-    ("f32", "gfx950", None), ("i8", "gfx90a", GENERAL),
-)  # fmt: skip
+TYPES = ("f32", "f16", "i8")
+FAMILIES = {"general": "v1:general:64,32,32,4,2,2", "chosen": None}
 
 
 @pytest.fixture
@@ -44,11 +41,12 @@ def whole_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("whole_memory")
-@pytest.mark.parametrize(("form", "where"), in_turn(list(FORMS), WHERE))
-def test_gaps(form: str, where: tuple[str, str, str | None], gpu: Gpu) -> None:
-    dtype, chip, tuning = where
+@pytest.mark.parametrize(
+    ("form", "dtype", "chip", "family"), in_turn(list(FORMS), TYPES, CHIPS, list(FAMILIES))
+)
+def test_gaps(form: str, dtype: str, chip: str, family: str, gpu: Gpu) -> None:
     hip = gpu(chip)
-    outcome = compile(replace(FORMS[form], dtype=dtype), chip, tuning).check(1)
+    outcome = compile(replace(FORMS[form], dtype=dtype), chip, FAMILIES[family]).check(1)
     assert outcome.is_right and outcome.is_exact, str(outcome)
     assert not hip.memory
 

@@ -71,6 +71,7 @@ def bucketed(request: Request) -> Configuration:
         message = f"a run-time {size.name} that is summed over is for CPUs, and {machine.name} is a GPU"
         raise Diagnostic(message, hint=f"give {size.name} a number", subject=size.name)
     last = _configured(request, size.most)
+    problem = request.problem
     if size.is_summed and not last.products and request.is_open and isinstance(problem, Conv2d):
         last = _configured(replace(request, algorithm=plain_of(problem)), size.most)
     _expect_open(last, request)
