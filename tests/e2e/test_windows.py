@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from tests.pairs import in_turn
 
@@ -15,6 +17,9 @@ from imbrex.config.algorithm.task import task_of
 from imbrex.config.window_strips import served_boxes
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Problem, parse_problem
+from imbrex.verify.compare import compare
+from imbrex.verify.data import random_operands
+from imbrex.verify.reference import reference
 
 LAST = " -f NHWC -I NHWC -O NHWC"
 LIE = {"pixels": "", "turned": "", "channels": LAST}
@@ -130,3 +135,25 @@ def test_strided_gradients_stay_products() -> None:
     assert compile(problem).algorithm == "v4r1"
     with pytest.raises(Diagnostic, match="of gradients of images, for those without strides"):
         compile(problem, algorithm="window_vectors")
+
+
+@pytest.fixture
+def left_behind() -> Callable[[], None]:
+    """Fills the scratch memory that the next kernel gets with what is no number."""
+    kernel = compile("conv -n 2 -c 64 -H 40 -W 40 -k 64 -y 3 -x 3 -p 1 -q 1 -g 64 -F 4")
+    return lambda: kernel(*(np.full(o.shape, np.nan, np.float32) for o in kernel.problem.operands), threads=1)
+
+
+@pytest.mark.parametrize("lie", LIE)
+@pytest.mark.parametrize("edge", [EDGES[1], GROUPS[3][0], "-c 19 -H 9 -W 9 -k 19 -y 3 -x 3 -p 1 -q 1 -g 19"])
+def test_what_another_kernel_left_in_memory_is_not_computed_with(
+    edge: str, lie: str, left_behind: Callable[[], None]
+) -> None:
+    for direction in (1, 4):
+        (problem,) = parse_problem(line(edge, direction, LIE[lie]))
+        kernel, operands = compile(problem), random_operands(problem, 0, "integer").arrays
+        truth = reference(problem, operands)
+        left_behind()
+        kernel(*(operands[o.role] for o in problem.operands), threads=1)
+        found = compare(problem, operands[problem.written], truth, is_exact=True)
+        assert found.is_right, (direction, str(found))

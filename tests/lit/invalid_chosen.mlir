@@ -71,7 +71,8 @@ func.func @instruction(%a: memref<?x?xf16>) {
   miopen.gridwise_gemm(%a, %a, %a) {
     tuning = {
       kind = "xdlops", m_per_block = 64, n_per_block = 64, k_per_block = 4, m_per_wave = 32, n_per_wave = 32, kpack = 8,
-      instruction = "mfma_f32_16x16x16_f17", lds = "xor", copy = "staged", swapped = false, interleave = 1, buffers = 2
+      instruction = "mfma_f32_16x16x16_f17", lds = "xor", copy = "staged", swapped = false, interleave = 1, buffers = 2,
+      taps = 1
     }
   }
   func.return

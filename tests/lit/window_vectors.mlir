@@ -21,6 +21,14 @@ func.func @plain(%filter: memref<3x2x7x4xf32>, %window: memref<2x3x5x2x7x4xf32>,
   func.return
 }
 
+// CHECK-LABEL: func.func @plain_filter
+// CHECK:       miopen.threadwise_filter_sums(%output, %window, %filter)
+func.func @plain_filter(%output: memref<2x3x5x4xf32>, %window: memref<2x3x3x5x3x2x4xf32>, %filter: memref<3x3x2x4xf32>) {
+  miopen.threadwise_filter_sums(%output, %window, %filter)
+      : memref<2x3x5x4xf32>, memref<2x3x3x5x3x2x4xf32>, memref<3x3x2x4xf32>
+  func.return
+}
+
 // CHECK-LABEL: func.func @filter
 // CHECK:       miopen.launch
 // CHECK:         miopen.threadwise_filter_sums(%output_

@@ -43,7 +43,7 @@ TALL_ROWS, MOST_IN_ROW = 4, 40
 MOST_TAPS = 64
 """Most taps of a window, which a work item has in registers, or sums of."""
 MOST_ROW_BYTES = 262144
-"""Of `filter_row_bytes`: a CPU's thread has pixels of whole rows."""
+"""Most bytes that `filter_row_bytes` may say: a CPU's thread has pixels of whole rows."""
 WORKITEMS = (256, 224, 192, 160, 128)
 """Work items of a workgroup, as good as each other; one that divides all leaves none idle."""
 

@@ -93,8 +93,7 @@ class Lin:
     def __mul__(self, other: Index) -> Lin:
         if isinstance(other, Lin) and not other.is_constant:
             return _product(self, other)
-        k = lin(other).const
-        if k == 1:
+        if (k := lin(other).const) == 1:
             return self
         return Lin(tuple([(a, c * k) for a, c in self.terms]), self.const * k) if k else Lin((), 0)
 
@@ -125,9 +124,7 @@ class Lin:
         if not self.variables & env.keys():
             return self
         made = [_subs(a, env) * c for a, c in self.terms]
-        return _collect(
-            (term for one in made for term in one.terms), self.const + sum(one.const for one in made)
-        )
+        return _collect(chain(*(one.terms for one in made)), self.const + sum(one.const for one in made))
 
     @cached_property
     def text(self) -> str:

@@ -190,8 +190,8 @@ def _kernel(part: _Part) -> list[str]:
 def _step(step: Step, part: _Part, bytes_of: Sequence[int]) -> str:
     if isinstance(step, Zero):
         place, size, rows = step.argument, bytes_of[step.argument], part.kernel.problem.run_time
-        told = "" if rows is None else f"{rows.least}, {rows.most}, 1, 0, 0"
-        return f"{{nullptr, 0, 0, 0, 0, false, false, {{{place}}}, 1, 0, {{}}, {size}, {{{told}}}}}"
+        by_rows = "" if rows is None else f"{rows.least}, {rows.most}, 1, 0, 0"
+        return f"{{nullptr, 0, 0, 0, 0, false, false, {{{place}}}, 1, 0, {{}}, {size}, {{{by_rows}}}}}"
     meets = part.has_flags and step.shared_bytes > ALONE_BYTES
     geometry = f"{step.grid_size}, {step.block_size}, {step.shared_bytes}, {step.cluster}"
     arrays, maps = ", ".join(map(str, step.arguments)), ", ".join(map(_map, step.tensors))

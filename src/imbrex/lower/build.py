@@ -152,8 +152,7 @@ class Builder:
         body = self.scopes[-1].body
         match op:
             case ConstantOp():
-                value = constant_of(op.result)
-                if value is not None:
+                if (value := constant_of(op.result)) is not None:
                     self.reader.indices[op.result] = lin(value)
             case AddiOp():
                 self.reader.indices[op.result] = self.reader.indices[op.lhs] + self.reader.indices[op.rhs]

@@ -178,11 +178,11 @@ def _note(layer: Any, shape: tuple[int, ...]) -> None:
         own = _own(layer, shape)
         is_opened = own in swapped.own
         swapped.own.add(own)
-        is_told = not is_opened and len(swapped.own) == MANY and not _warned
-        _warned |= is_told
+        warns = not is_opened and len(swapped.own) == MANY and not _warned
+        _warned |= warns
     if is_opened and swapped.opened is not None:
         swapped.opened.compile()
-    if not is_told:
+    if not warns:
         return
     message = (
         f"{layer} has met {MANY} shapes of its input, the last one {shape}, and each has a kernel of its own"

@@ -29,6 +29,7 @@ from imbrex.verify.reference import reference
 from .levels import Case, computed
 
 HOPPER, AMD, CPU = GPU_MACHINES["sm_90a"], GPU_MACHINES["gfx942"], CPU_ISAS["avx2"]
+MACHINES = {"CPU": CPU, "waves": AMD}
 NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
 SHAPES: dict[str, dict[str, Any]] = {
     "3x3": {"c": 16, "h": 5, "w": 7, "k": 64, "y": 3, "x": 3, "pad_h": 1, "pad_w": 1},
@@ -53,7 +54,7 @@ def served(name: str) -> tuple[Request, ...]:
     """Every algorithm of a convolution, in every direction, with channels first and last, where it serves."""
     found = list[Request]()
     for row, layout in product(ALGORITHMS, ({}, NHWC)):
-        machine = CPU if row.machine == "CPU" else HOPPER
+        machine = MACHINES.get(row.machine, HOPPER)
         dtype = "f32" if row.phases == "added" else "f16"
         for direction, count in product(row.of, COUNTS if row.is_counted else ("",)):
             if direction != "product":

@@ -49,6 +49,10 @@ SIDES: Final[Mapping[str, Side]] = {"a": "m", "b": "n"}
 def taps_of(op: GridwiseGemmExOp, plan: WavesBlock) -> StepTaps | None:
     """Taps that a step of the plan takes together; InvalidOp where its numbers say nothing."""
     if not plan.taps:
+        for name, given in (("a", plan.a), ("b", plan.b)):
+            if given.tap_rows:
+                key = f"matrix_{name}_tap_rows"
+                raise InvalidOp(op, f"'{key}' are of a step of several taps, and 'taps' names none", key)
         return None
     k = shape_of(op.a)[-2]
     if len(plan.taps) != 2 or (k or 0) % prod(plan.taps) or plan.k_per_block % plan.taps[0]:

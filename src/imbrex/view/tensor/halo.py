@@ -102,7 +102,7 @@ def _differs(found: Halo, product: Product) -> str | None:
     k = (taps[:, None] + np.unique([0, 1, tile.row - 1, tile.channels - 1])).reshape(-1, 1)
     d = np.arange(tile.d)[None]
     (element,), _ = tile.starts.evaluate([k, d])
-    batches, tiles = (np.array(n)[:, None, None] for n in zip(*looked_at(product, LOOKED_AT), strict=True))
+    batches, tiles = np.transpose(looked_at(product, LOOKED_AT))[..., None, None]
     row = tiles * tile.d + d
     want, cares = wanted(product, batches, k, row)
     wrong = (reached(found, element, {"batch": batches, "tile": tiles}) != want) & cares

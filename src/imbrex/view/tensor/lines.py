@@ -101,8 +101,7 @@ def _differs(found: Lines, product: Product, line: int) -> str | None:
 
     All tiles that are looked at and all of their steps at once, a tap after the other.
     """
-    places = zip(*looked_at(product, LOOKED_AT), strict=True)
-    batches, tiles = (np.array(numbers)[:, None, None, None] for numbers in places)
+    batches, tiles = np.transpose(looked_at(product, LOOKED_AT))[..., None, None, None]
     lines, tile = product.rows // line, found.tile
     steps = np.arange(lines + found.slots - 1)[:, None, None]
     env = {"batch": batches, "tile": tiles, "step": steps}

@@ -12,7 +12,7 @@
 
 namespace imbrex {
 
-// The lanes of each vector of a plane that are pixels.
+// The lanes of each vector of a plane that are pixels, where it has as many rows as that takes.
 template <class Sizes, int Out> struct pixel_masks {
   mask_t lanes[Sizes::vectors(Sizes::rows)];
   constexpr pixel_masks() : lanes() {
@@ -133,7 +133,7 @@ private:
     const T *x = this->windows + (lane / Shared * Depth + d) * window_plane, *dy = by.p + filter * output_plane;
     for (int image = 0; image < some_images; ++image, x += window_image, dy += output_image)
       for (int v = 0; v < vectors; ++v) {
-        const mask_t lanes = pixels.lanes[v];
+        const mask_t lanes = pixels.lanes[v] & some_lanes<W>(0, by.rows * pitch - v * W);
         const vec<T> bits = lanes_of<T>(lanes);
         vec<T> met[Filters];
 #pragma GCC unroll 16
