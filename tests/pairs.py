@@ -56,7 +56,7 @@ def in_turn(*values: Sequence[Any], whole: Collection[Any] = ()) -> list[tuple[A
 
 
 def one_in(count: int, rows: Sequence[Row]) -> list[Row]:
-    """Each `count`-th row of a sweep, of whose values a test says that all are met; or IMBREX_TESTS=all."""
+    """The first row and each `count`-th after it; all of them with IMBREX_TESTS=all."""
     return list(rows if os.environ.get("IMBREX_TESTS") == "all" else rows[::count])
 
 

@@ -3,10 +3,15 @@
     v2:direct+product=v1:cpu:..@data_parallel,upto=16+product=v1:cpu:..@data_parallel
 
 Law: each bucket is tuned as a problem of its greatest size is, on a CPU so that no size of it loses much
-(`bucket_tuning`); strips of a depthwise convolution are those of the greatest.  What is summed over has
-ends of its own (`summed`).  Of a problem of several products, the phases of a strided gradient, a bucket
-has all of them, with one end.  Buckets of the same tunings are one.  All have the algorithm of the greatest
-size.  A kernel that is told its size multiplies as the kernel of that size and tuning does, bit by bit.
+(`bucket_tuning`); strips of a depthwise convolution are those of the greatest.  Of a problem of several
+products, the phases of a strided gradient, a bucket has all of them, with one end.  Buckets of the same
+tunings are one.  All have the algorithm of the greatest size.  A kernel that is told its size multiplies as
+the kernel of that size and tuning does, bit by bit.
+
+What is summed over, k of a product or the images of a gradient by filters, decides no block of the result,
+and a CPU sums element by element in the order of k, however many there are.  Whether last columns are summed
+along k, lane by lane, does depend on how many there are, and is found when the kernel runs as it is for a
+fixed number (`with_columns` of product.h).
 """
 
 from __future__ import annotations
@@ -27,7 +32,6 @@ from imbrex.config.context import GemmContext
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.products import products
 from imbrex.config.request import Request
-from imbrex.config.summed import SUMMED_ENDS
 from imbrex.config.tiles import DATA_PARALLEL
 from imbrex.config.tuning import Tuning, text
 from imbrex.config.warpgroup.plan import WarpgroupTuning
@@ -50,6 +54,9 @@ TILE_ENDS: Final[Mapping[str, tuple[int, ...]]] = {
     "n": (1, 2, 4, 8, 16, 32, 64, 256),
 }
 """The same of tiles of warpgroups."""
+SUMMED_ENDS: Final[Mapping[str, tuple[int, ...]]] = {"k": (32, 256, 2048), "n": (1, 4, 16, 64)}
+"""The same of what is summed over; one image is a bucket, for its rows lie otherwise than those of several.
+"""
 
 
 def of_most(request: Request) -> Request:

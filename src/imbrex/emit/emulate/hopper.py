@@ -153,8 +153,9 @@ def _launch(
     if isinstance(launch, ZeroFill):
         b = launch.buffer
         at = [x.name for x in buffers].index(b.name)
-        size = str(b.elements) if count is None else f"{b.elements // count.bounds[1]} * {count.name}"
-        return f'{{"zeros", nullptr, 1, 0, 0, 1, false, given[{at}], size_t({size}) * {b.dtype.bytes}}}'
+        of_each, each = (b.elements, "1") if count is None else (b.elements // count.bounds[1], count.name)
+        size = f"size_t({of_each}) * {each} * {b.dtype.bytes}"
+        return f'{{"zeros", nullptr, 1, 0, 0, 1, false, given[{at}], {size}}}'
     shared, cluster, _ = facts[launch.name]
     is_early = str(launch.name in early).lower()
     grid = launch.grid_size if launch.grid is None else c.index(launch.grid)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.ir import SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, var_operand_def
 
 from imbrex.ir.ops.block import verify_index
 from imbrex.ir.ops.form import MiopenOp
-from imbrex.ir.shape import shape_of
+from imbrex.ir.shape import Shape, shape_of
 from imbrex.ir.source import expect
 
 
@@ -30,17 +33,12 @@ class ThreadwiseWindowsOp(MiopenOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def verify_(self) -> None:
-        counts = (len(self.filter_index), len(self.window_index), len(self.c_index))
-        values = (self.filter, self.window, self.c)
-        for i, count in enumerate(counts):
-            verify_index(values[i], count, i)
-        taps, seen, sums = (shape_of(v)[n:] for v, n in zip(values, counts, strict=True))
+        arrays = (self.filter, self.filter_index), (self.window, self.window_index), (self.c, self.c_index)
+        taps, seen, sums = _unindexed(arrays)
         ranks = [len(taps), len(seen), len(sums)]
         expect(ranks == [4, 6, 3], f"a filter has 4 dims, windows 6 and sums 3, got {ranks}", "type", 0)
         rows, y, columns, x, depth, slots = seen
-        for i, (have, want) in enumerate(((taps, (y, x, depth, slots)), (sums, (rows, columns, slots)))):
-            message = f"windows of {list(seen)} take {list(want)}, got {list(have)}"
-            expect(tuple(have) == want, message, "type", 2 * i)
+        _expect_taken(seen, (taps, (y, x, depth, slots)), (sums, (rows, columns, slots)))
 
 
 @irdl_op_definition
@@ -59,17 +57,26 @@ class ThreadwiseFilterSumsOp(MiopenOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def verify_(self) -> None:
-        counts = (len(self.output_index), len(self.window_index), len(self.filter_index))
-        values = (self.output, self.window, self.filter)
-        for i, count in enumerate(counts):
-            verify_index(values[i], count, i)
-        met, seen, sums = (shape_of(v)[n:] for v, n in zip(values, counts, strict=True))
+        windows, filters = (self.window, self.window_index), (self.filter, self.filter_index)
+        met, seen, sums = _unindexed(((self.output, self.output_index), windows, filters))
         ranks = [len(met), len(seen), len(sums)]
         message = f"an output has 4 dims, windows 7 and filters 4, got {ranks}"
         expect(ranks == [4, 7, 4], message, "type", 0)
         images, rows, y, columns, x, depth, slots = seen
-        for i, (have, want) in enumerate(
-            ((met, (images, rows, columns, slots)), (sums, (y, x, depth, slots)))
-        ):
-            message = f"windows of {list(seen)} take {list(want)}, got {list(have)}"
-            expect(tuple(have) == want, message, "type", 2 * i)
+        _expect_taken(seen, (met, (images, rows, columns, slots)), (sums, (y, x, depth, slots)))
+
+
+def _unindexed(arrays: Iterable[tuple[SSAValue, Sequence[SSAValue]]]) -> list[Shape]:
+    """The dims of arrays behind those that are indexed, of which there are as many as there are indices."""
+    found = list[Shape]()
+    for i, (array, index) in enumerate(arrays):
+        verify_index(array, len(index), i)
+        found.append(shape_of(array)[len(index) :])
+    return found
+
+
+def _expect_taken(seen: Shape, first: tuple[Shape, Shape], last: tuple[Shape, Shape]) -> None:
+    """The first and the last array have the dims that windows of a shape take."""
+    for place, (have, want) in ((0, first), (2, last)):
+        message = f"windows of {list(seen)} take {list(want)}, got {list(have)}"
+        expect(tuple(have) == tuple(want), message, "type", place)

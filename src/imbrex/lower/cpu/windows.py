@@ -6,8 +6,9 @@ the number of their group; a guard is of one axis.  The algebra says so, or an a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import gcd
 
 from imbrex.index.expr import Lin, lin, select, var
@@ -32,10 +33,7 @@ def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
     rows, y, columns, x, depth, lanes = sizes(op.window)[len(op.window_index) :]
     count = {"row": rows, "y": y, "column": columns, "x": x, "depth": depth, "lane": lanes}
     reader.names |= {*count, "place"}
-
-    def seen(value: SSAValue, index: Sequence[SSAValue], names: str) -> Ref:
-        return reader.ref(value, [*reader.index(index), *(var(n, count[n]) for n in names.split())])
-
+    seen = partial(_seen, reader, count)
     window = seen(op.window, op.window_index, "row y column x depth lane")
     taps = seen(op.filter, op.filter_index, "y x depth lane")
     c = seen(op.c, op.c_index, "row column lane")
@@ -73,10 +71,7 @@ def filter_sums(op: ThreadwiseFilterSumsOp, reader: Reader) -> FilterSums:
     images, rows, y, columns, x, depth, lanes = sizes(op.window)[len(op.window_index) :]
     count = {"image": images, "row": rows, "y": y, "column": columns, "x": x, "depth": depth, "lane": lanes}
     reader.names |= {*count}
-
-    def seen(value: SSAValue, index: Sequence[SSAValue], names: str) -> Ref:
-        return reader.ref(value, [*reader.index(index), *(var(n, count[n]) for n in names.split())])
-
+    seen = partial(_seen, reader, count)
     output = seen(op.output, op.output_index, "image row column lane")
     window = seen(op.window, op.window_index, "image row y column x depth lane")
     c = seen(op.filter, op.filter_index, "y x depth lane")
@@ -103,6 +98,13 @@ def filter_sums(op: ThreadwiseFilterSumsOp, reader: Reader) -> FilterSums:
         images,
         is_own=lanes > 1 == shared == depth == group == met and not met_more,
     )
+
+
+def _seen(
+    reader: Reader, count: Mapping[str, int], value: SSAValue, index: Sequence[SSAValue], names: str
+) -> Ref:
+    """An array at an index and at variables of these names, of which there are so many values."""
+    return reader.ref(value, [*reader.index(index), *(var(n, count[n]) for n in names.split())])
 
 
 def _extent(axis: Sliding) -> int:

@@ -13,8 +13,9 @@ from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.algorithm.task import task_of
 from imbrex.config.buckets import bucketed
 from imbrex.config.request import Request
-from imbrex.config.window_strips import chosen_box
+from imbrex.config.window_strips import PLANES_BYTES, chosen_box
 from imbrex.diagnostic import Diagnostic
+from imbrex.emit.bundle import device_headers
 from imbrex.problem import Conv2d
 from imbrex.problem.conv import Direction
 
@@ -75,3 +76,8 @@ def test_small_planes_are_turned(size: int, slots: int) -> None:
     conv = Conv2d("forward", n=1, c=64, h=size, w=size, k=64, y=5, x=5, pad_h=2, pad_w=2, groups=64)
     box = chosen_box(strips_shape(task_of(conv)), replace(CPU_ISAS["avx512"], threads=1))
     assert box.slots % slots == 0 and (box.slots == 1) == (slots == 1)
+
+
+def test_the_model_has_the_planes_of_the_device() -> None:
+    (header,) = [text for name, text in device_headers("cpu").items() if name.endswith("filter_planes.h")]
+    assert f"constexpr int planes_bytes = {PLANES_BYTES};" in header
