@@ -57,6 +57,7 @@ def gemm_task_of(op: GemmOp) -> GemmTask:
         dtype_of(element_of(op.a)),
         dtype_of(element_of(map_of(op.c)[0])),
         finish_of(op.c) is not None,
+        op.alpha is not None or op.beta is not None,
         below,
     )
 

@@ -172,10 +172,11 @@ def _product(task: ConvTask, made: Made, of: GemmView | PhaseTile) -> Product:
     own = None if made.between is None else "filter" if is_shared else "input"
     below = [() if role == own else task.layers(role) for role in OPERANDS[task.direction]]
     stored = task.dtype.accumulator if is_shared else task.stored
+    is_finished = task.is_finished and not is_shared
     if isinstance(of, PhaseTile):
-        plain = product_of(of.view, below, task.dtype, stored)
+        plain = product_of(of.view, below, task.dtype, stored, is_finished)
         return replace(plain, phases=of.phases, lengths=of.lengths)
-    return replace(product_of(of, below, task.dtype, stored), tuning=made.tuning, taps=made.taps)
+    return replace(product_of(of, below, task.dtype, stored, is_finished), tuning=made.tuning, taps=made.taps)
 
 
 def _launches(

@@ -41,7 +41,8 @@ def data_tiled(task: GemmTask, name: str) -> Tiled:
 
 def direct_products(task: GemmTask) -> Products:
     """One product of the arrays as they are."""
-    return Products((product_of(task.view, [task.below[o] for o in OPERANDS], task.dtype, task.stored),))
+    below, is_finished = [task.below[o] for o in OPERANDS], task.is_finished or task.is_scaled
+    return Products((product_of(task.view, below, task.dtype, task.stored, is_finished),))
 
 
 def aligned_products(task: GemmTask) -> Products:
@@ -58,4 +59,4 @@ def data_tiled_products(task: GemmTask, name: str) -> Products:
     a, b = (Launch(copied(made.copied[role], task.below[role], task.dtype)) for role in ("a", "b"))
     plain, _ = copied(made.copied["c"], task.below["c"], task.stored)
     c = Launch((plain, End(made.copied["c"].written, sums.bytes)))
-    return Products((Product(made.view, task.dtype, sums, made.tuning),), (a, b), (c,))
+    return Products((Product(made.view, task.dtype, sums, tuning=made.tuning),), (a, b), (c,))

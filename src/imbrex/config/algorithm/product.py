@@ -59,8 +59,8 @@ class Launch:
 
 @dataclass(frozen=True)
 class Product:
-    """A GEMM.  view: down to memory.  stored: elements of C.  tuning: the one that its operands are laid out
-    for.
+    """A GEMM.  view: down to memory.  stored: elements of C.  is_finished: as in `GemmContext`.  tuning: the
+    one that its operands are laid out for.
 
     phases: the phase of each of the equal parts of K, of products of several.  lengths: of a part, what batch
     after batch has of it; see `view.conv.phase_tiles`.  taps: of a row of a window, whose pixels are views of
@@ -70,6 +70,7 @@ class Product:
     view: GemmView
     dtype: DType
     stored: DType
+    is_finished: bool = False
     tuning: Tuning | None = None
     phases: tuple[int, ...] = ()
     lengths: tuple[int, ...] = ()
@@ -78,7 +79,8 @@ class Product:
     @cached_property
     def context(self) -> GemmContext:
         """What a tuning may know of it."""
-        found = replace(context_of(self.view, self.dtype).storing(self.stored), taps=self.taps)
+        found = context_of(self.view, self.dtype).storing(self.stored)
+        found = replace(found, is_finished=self.is_finished, taps=self.taps)
         return found.of_phases(self.phases, self.lengths) if self.phases else found
 
 
@@ -109,10 +111,12 @@ class Lanes:
     shape: Shape
 
 
-def product_of(view: GemmView, below: Sequence[tuple[Layer, ...]], dtype: DType, stored: DType) -> Product:
+def product_of(
+    view: GemmView, below: Sequence[tuple[Layer, ...]], dtype: DType, stored: DType, is_finished: bool
+) -> Product:
     """The product of a view of arrays, each of them with these layers down to memory."""
     a, b, c = (reached(m, layers) for m, layers in zip((view.a, view.b, view.c), below, strict=True))
-    return Product(GemmView(a, b, c, view.phases), dtype, stored)
+    return Product(GemmView(a, b, c, view.phases), dtype, stored, is_finished)
 
 
 def reached(map: Map, below: tuple[Layer, ...]) -> Map:

@@ -97,14 +97,15 @@ def task_of(problem: Conv2d) -> ConvTask:
 class GemmTask:
     """A product of matrices.  dims: of each array in memory order, g of a batch, then two of m, n and k.
 
-    dtype, stored, is_finished: as in `ConvTask`.  below: layers from the dims of an array to memory, topmost
-    first.
+    dtype, stored, is_finished: as in `ConvTask`.  is_scaled: do alpha and beta?  below: layers from the
+    dims of an array to memory, topmost first.
     """
 
     dims: Mapping[Operand, tuple[Dim, ...]]
     dtype: DType
     stored: DType
     is_finished: bool
+    is_scaled: bool
     below: Mapping[Operand, tuple[Layer, ...]]
 
     @property
@@ -126,4 +127,5 @@ def gemm_task_of(problem: Gemm) -> GemmTask:
     for role, operand in zip(OPERANDS, problem.operands, strict=False):
         dims[role] = (*batch, *(Dim(*d) for d in problem.dims(role)[-2:]))
         below[role] = () if operand.strides is None else strided(dims[role], operand.strides).layers
-    return GemmTask(dims, problem.dtype, problem.element("c"), problem.epilogue is not None, below)
+    is_finished, is_scaled = problem.epilogue is not None, (problem.alpha, problem.beta) != (1.0, 0.0)
+    return GemmTask(dims, problem.dtype, problem.element("c"), is_finished, is_scaled, below)

@@ -147,6 +147,11 @@ class ConsumersPlan(ABC, Generic[T]):
         """32-bit registers of a consumer's thread that hold sums, of all phases that have some."""
         return accumulators(self.tuning, self.context.summed)
 
+    @property
+    def is_plain(self) -> bool:
+        """Do registers of a consumer hold sums and nothing that an epilogue or a copy wants?"""
+        return False
+
     @cached_property
     def tiles(self) -> tuple[int, int]:
         """Along the rows and the columns that the kernel sees."""

@@ -32,14 +32,14 @@ import numpy.typing as npt
 
 from imbrex.chip import WARPGROUPS
 from imbrex.config.context import GemmContext
-from imbrex.config.tiles import TileSchedule
-from imbrex.config.warpgroup.cost import Priced
+from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
+from imbrex.config.warpgroup.cost import Priced, schedule_cycles
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.terms import Terms, terms
 from imbrex.view.work.streamk import CLUSTERED
 
-__all__ = ["Networks", "corrected", "inputs", "is_corrected", "log_correction"]
+__all__ = ["Networks", "corrected", "corrects", "inputs", "is_corrected", "log_correction"]
 
 NEARLY: Final = 1.4
 """Cycles over the fewest up to which candidates of a problem are corrected."""
@@ -91,6 +91,13 @@ def inputs(known: Sequence[Terms]) -> Numbers:
 def is_corrected(plan: WarpgroupPlan) -> bool:
     """Is it of a product that times tell enough of: of 16-bit floats, and no window's?"""
     return plan.context.dtype.bits == CORRECTED_BITS and not Priced(plan).streams.is_walked
+
+
+def corrects(plans: Sequence[WarpgroupPlan]) -> bool:
+    """Do times tell of candidates of a product?  plans: some of them, of the same product."""
+    if not plans or not is_corrected(plans[0]):
+        return False
+    return _is_in_time(min(schedule_cycles(plan, DATA_PARALLEL) for plan in plans))
 
 
 def log_correction(plan: WarpgroupPlan, schedule: TileSchedule) -> float:

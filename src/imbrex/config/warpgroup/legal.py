@@ -26,7 +26,7 @@ from imbrex.view.stage.shared_tile import ATOM_ROWS
 
 __all__ = ["MOST_COUNTED", "WARPGROUP_RULES"]
 
-MOST_ROWS: Final = 256
+MOST_ROWS: Final = 384
 MOST_COUNTED: Final = 2**31 - 1024
 """Rows, and columns, that 32 bits with a sign count, up to the end of the last cluster's tiles."""
 

@@ -41,12 +41,18 @@ MOST_CONSUMERS: Final = 3
 MOST_ACCUMULATORS: Final[Mapping[int, int]] = {1: 128, 2: 128, 3: 96}
 """Consumers -> sums of a thread: of 64 x 256 of a consumer, or of 64 x 192 where four warpgroups leave 128
 registers a thread; with more, the registers that remain do not hold all else."""
+MOST_OF_PLAIN: Final = 192
+"""The same of two consumers that keep nothing but sums: the copy engine loads, and C are the sums."""
 MOST_STAGES: Final = 16
 
 
-def hold(consumers: int, sums: int) -> bool:
-    """Do the registers of one of so many consumers hold so many sums?"""
-    return sums <= MOST_ACCUMULATORS[consumers] * WARPGROUP
+def hold(consumers: int, sums: int, is_plain: bool = False) -> bool:
+    """Do the registers of one of so many consumers hold so many sums?  is_plain: and nothing else."""
+    return sums <= _most(consumers, is_plain) * WARPGROUP
+
+
+def _most(consumers: int, is_plain: bool) -> int:
+    return MOST_OF_PLAIN if is_plain and consumers == 2 else MOST_ACCUMULATORS[consumers]
 
 
 class Sized(Protocol):
@@ -58,6 +64,8 @@ class Sized(Protocol):
     def context(self) -> GemmContext: ...
     @property
     def accumulators(self) -> int: ...
+    @property
+    def is_plain(self) -> bool: ...
     @property
     def layout(self) -> SharedLayout: ...
 
@@ -148,7 +156,7 @@ def whole_rows(subject: str, count: int, dtype: DType) -> Reasons:
 
 def registers(plan: Sized, machine: GpuMachine) -> Reasons:
     """The sums of a consumer stay in registers."""
-    t, most = plan.tuning, MOST_ACCUMULATORS[plan.tuning.consumers]
+    t, most = plan.tuning, _most(plan.tuning.consumers, plan.is_plain)
     if plan.accumulators > most:
         (rows, columns), count = t.held, plan.context.summed
         phases = f", {count} phases" if count > 1 else ""

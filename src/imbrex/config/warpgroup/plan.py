@@ -142,6 +142,22 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
     def b_major(self) -> Major:
         return major_of(_read_dim(self.oriented.b) == 1, self.context.dtype.bytes)
 
+    @cached_property
+    def copied(self) -> tuple[bool, bool]:
+        """Does the copy engine bring A, B: rows of shared memory that lie together in memory as well?"""
+        c, size = self.oriented, self.context.dtype.bytes
+        parts = zip((c.a, c.b), (c.m, c.n), (self.a_tile, self.b_tile), self.turned, strict=True)
+        a, b = (
+            max(access.vector) * size >= VECTOR_BYTES and not (turned or _is_cut(access, tile, (c.k, whole)))
+            for access, whole, tile, turned in parts
+        )
+        return a, b
+
+    @property
+    def is_plain(self) -> bool:
+        """Do registers of a consumer hold sums and nothing that an epilogue or a copy wants?"""
+        return all(self.copied) and self.context.phases == 1 and not self.context.is_finished
+
     @property
     def layout(self) -> SharedLayout:
         """Shared memory, with room for the widest pieces of C."""
@@ -192,6 +208,12 @@ def _read_dim(access: Access) -> int:
         return 0 if access.vector[0] > access.vector[1] else 1
     runs = [run if step == 1 else 0.0 for run, step in zip(access.run, access.step, strict=True)]
     return 0 if runs[0] >= runs[1] else 1
+
+
+def _is_cut(access: Access, tile: SharedTile, sizes: tuple[int, int]) -> bool:
+    """Does a row of shared memory go over the end of what lies together in memory?"""
+    along = 0 if tile.major == "k" else 1
+    return not divides(tile.row_bytes, stretch(access, along, sizes[along]), tile.element_bytes)
 
 
 def swizzle_of(extent: int, element_bytes: int, together: float = inf) -> Swizzle:

@@ -10,17 +10,19 @@ from typing import Final
 
 from imbrex.chip import GpuMachine
 from imbrex.config.context import GemmContext, round_up
+from imbrex.config.warpgroup.correction import corrects
 from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.legal import WARPGROUP_RULES
 from imbrex.config.warpgroup.limits import MOST_CONSUMERS, hold, stages_that_fit
 from imbrex.config.warpgroup.plan import (
     LEAST_STAGES,
     SWIZZLES,
+    WarpgroupPlan,
     WarpgroupTuning,
 )
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import crosses
-from imbrex.view.mma.hopper import ROWS
+from imbrex.view.mma.hopper import ROWS, WARPGROUP
 
 __all__ = ["warpgroup_space"]
 
@@ -32,8 +34,14 @@ ROW_TILES: Final = (
     (64, 1, False),
     (64, 2, True),
     (128, 2, True),
+    (256, 2, False),
+    (384, 2, False),
 )
 """Rows of a tile, consumers, pingpong."""
+TALL: Final = (256, 384)
+"""Rows of tiles whose columns are not few."""
+LEAST_OF_TALL: Final = 64
+"""Columns of the least of those: narrower ones are as good as tiles of fewer rows, swapped."""
 CLUSTERS: Final = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4))
 GROUPS: Final = (1, 2, 4, 8, 16)
 
@@ -51,8 +59,15 @@ def warpgroup_space(context: GemmContext, machine: GpuMachine) -> list[Warpgroup
             if not WARPGROUP_RULES.broken(tuning.plan(context, machine), machine)
         ]
         if found:
-            return found
+            usual = [tuning for tuning in found if not _is_large(tuning.plan(context, machine))]
+            return found if corrects([t.plan(context, machine) for t in usual]) else usual
     return []
+
+
+def _is_large(plan: WarpgroupPlan) -> bool:
+    """Is it of a tile that the model ranks well with its correction only?"""
+    t = plan.tuning
+    return t.m_per_block in TALL or not hold(t.consumers, plan.accumulators * WARPGROUP)
 
 
 def _oriented(
@@ -64,7 +79,8 @@ def _oriented(
     wide = [n for n in columns_of(c.dtype, machine) if n == least or n < 2 * c.n]
     for (rows, consumers, pingpong), n in product(ROW_TILES, wide):
         own = rows if pingpong else rows // consumers
-        if not hold(consumers, own * n * c.summed) or (rows >= 2 * c.m and rows > ROWS):
+        is_thin = (rows >= 2 * c.m and rows > ROWS) or (rows in TALL and n < LEAST_OF_TALL)
+        if is_thin or not hold(consumers, own * n * c.summed, is_plain=True):
             continue
         for cluster in CLUSTERS:
             tall, broad = -(-c.m // rows), -(-c.n // n)

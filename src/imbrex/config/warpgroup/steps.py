@@ -21,14 +21,13 @@ from typing import Final
 from imbrex.chip import VECTOR_BYTES, GpuMachine, ProductRates
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.config.warpgroup.instruction import instruction_of
-from imbrex.config.warpgroup.plan import WarpgroupPlan, divides, stretch
+from imbrex.config.warpgroup.plan import WarpgroupPlan
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.traffic import Rows, neighbours, rows_of
 from imbrex.dtype import DType
 from imbrex.view.mma import Instruction
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.piece import ROW_BYTES, piece_columns
-from imbrex.view.stage.shared_tile import SharedTile
 
 __all__ = ["SUM_BYTES", "Multiplied", "Steps", "Streams", "crosses", "norm"]
 
@@ -155,16 +154,12 @@ class Streams:
         t, size = self.plan.tuning, self.plan.context.dtype.bytes
         given = self.plan.oriented
         total = 0.0
-        for access, whole, tile, turned in zip(
-            (given.a, given.b),
-            (given.m, given.n),
-            (self.plan.a_tile, self.plan.b_tile),
-            self.plan.turned,
-            strict=True,
-        ):
-            width, extent = max(access.vector) * size, tile.d
-            if width >= VECTOR_BYTES and not turned and not _is_cut(access, tile, (given.k, whole)):
+        tiles = self.plan.a_tile, self.plan.b_tile
+        parts = zip((given.a, given.b), tiles, self.plan.turned, self.plan.copied, strict=True)
+        for access, tile, turned, copied in parts:
+            if copied:
                 continue
+            width, extent = max(access.vector) * size, tile.d
             is_windowed = _is_windowed(access, given.k)
             index = self.rates.window if is_windowed else 1.0
             if (width >= COPY_BYTES or not is_windowed) and not turned:
@@ -293,12 +288,6 @@ def _stored(columns: int, size: int, along: bool) -> int:
 def _size(rows: Rows, rates: ProductRates) -> float:
     """Rows, short ones in proportion."""
     return rows.count * (rates.short_row if rows.is_short else 1.0)
-
-
-def _is_cut(access: Access, tile: SharedTile, sizes: tuple[int, int]) -> bool:
-    """Does a row of shared memory go over the end of what lies together in memory?"""
-    along = 0 if tile.major == "k" else 1
-    return not divides(tile.row_bytes, stretch(access, along, sizes[along]), tile.element_bytes)
 
 
 def _is_windowed(access: Access, total: int) -> bool:

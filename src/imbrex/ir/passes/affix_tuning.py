@@ -33,7 +33,7 @@ from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index.map import Dim, layer_over
 from imbrex.index.rule import PassThrough
-from imbrex.ir.chain import map_of, named_map
+from imbrex.ir.chain import finish_of, map_of, named_map
 from imbrex.ir.element import dtype_of, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
 from imbrex.ir.ops.phases import phase_box_of
@@ -143,6 +143,8 @@ def gemm_context(op: GridwiseGemmOp) -> GemmContext:
     base, _ = map_of(op.c)
     stored = dtype_of(memref_type(base).get_element_type())
     found = context_of(view, product_type(a, b, op.scales)).storing(stored)
+    is_scaled = op.alpha is not None or op.beta is not None
+    found = replace(found, is_finished=is_scaled or finish_of(op.c) is not None)
     if op.taps is not None:
         found = replace(found, taps=RowTaps(*op.taps.data))
     return found if op.phases is None else found.of_phases(op.phases.data.of, op.phases.data.lengths)

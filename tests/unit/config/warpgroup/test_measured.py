@@ -33,9 +33,11 @@ from imbrex.config.tiles import TileSchedule
 from imbrex.config.tiles import parse as schedule
 from imbrex.config.tuning import parse
 from imbrex.config.warpgroup.cost import schedule_cycles
+from imbrex.config.warpgroup.limits import hold
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.problem import Conv2d, parse_problem
+from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.work.streamk import Tiles, goes_abreast
 
 MACHINE = GPU_MACHINES["sm_90a"]
@@ -141,8 +143,9 @@ def _series(row: dict[str, Any], product: GemmContext, is_new: bool) -> Series:
     for text, mode, us in row["measured"]:
         tuning, shared = parse(f"v1:warpgroup:{text}"), schedule(mode)
         assert isinstance(tuning, WarpgroupTuning), text
-        if check(tuning, product, MACHINE):
-            continue  # an experiment that showed that nothing is gained
+        sums = tuning.plan(product, MACHINE).accumulators * WARPGROUP
+        if check(tuning, product, MACHINE) or not hold(tuning.consumers, sums):
+            continue  # nothing is gained, or not by the model's own ranks
         if not is_new and goes_beside(tuning, shared, product):
             continue  # timed before they did
         cycles = schedule_cycles(tuning.plan(product, MACHINE), shared)

@@ -43,6 +43,12 @@ CASES = {
     "two consumers, epilogue": gemm(136, 200, 200, TWO, transpose_b=True, epilogue=FINISHED),
     "one consumer, a step in flight": gemm(64, 64, 512, ONE, transpose_a=True),
     "pingpong": gemm(1024, 136, 136, "64,8,64,3,2,1,1,pingpong,straight,1", transpose_b=True),
+    "more sums than an epilogue leaves room for, in turn": gemm(
+        264, 392, 72, "128,192,64,3,2,1,1,pingpong,straight,2"
+    ),
+    "tall tiles, walked over": gemm(
+        400, 136, 72, "384,80,64,2,2,1,2,cooperative,swapped,1", transpose_b=True
+    ),
     "a cluster's loads": gemm(136, 136, 200, "64,64,64,3,1,2,2,cooperative,straight,1", dtype="bf16"),
     "a cluster's loads beside lanes'": gemm(
         128, 64, 100, "64,8,32,16,1,1,2,cooperative,straight,2", dtype="tf32", algorithm="direct"

@@ -1,0 +1,44 @@
+"""Tiles of more sums than a consumer keeps beside anything else: where they are legal, and looked at."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.config.warpgroup.test_measured import product_of
+
+from imbrex.chip import WARPGROUPS as MACHINE
+from imbrex.config.legal import check
+from imbrex.config.tuning import parse
+from imbrex.config.warpgroup.plan import WarpgroupTuning
+from imbrex.config.warpgroup.space import warpgroup_space
+
+LARGE = "128,192,64,4,2,1,1,pingpong,straight,4"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_legal"),
+    [
+        ("gemm -t f16 -m 1304 -n 1624 -k 4096 -transA 1 -transB 0", True),
+        ('gemm -t f16 -m 1304 -n 1624 -k 4096 -transA 0 -transB 1 --epilogue "gelu(x + bias)"', False),
+        ("gemm -t f16 -m 1304 -n 1624 -k 4096 -transA 0 -transB 1 -beta 1", False),
+        ("gemm -t f16 -m 1304 -n 1624 -k 4095 -transA 0 -transB 1", False),
+        ("gemm -t i8 -m 1304 -n 1624 -k 4096 -transA 0 -transB 0", False),
+    ],
+)
+def test_a_consumer_has_many_sums_where_it_keeps_nothing_else(text: str, is_legal: bool) -> None:
+    """Compiled, the others spill registers: what an epilogue reads, C, and addresses of lanes that load."""
+    tuning = parse(f"v1:warpgroup:{LARGE}")
+    assert isinstance(tuning, WarpgroupTuning)
+    broken = {reason.rule for reason in check(tuning, product_of(text), MACHINE)}
+    assert ("registers" in broken) != is_legal
+
+
+@pytest.mark.parametrize(
+    ("size", "is_corrected"), [("-m 1304 -n 1624 -k 4096", True), ("-m 16384 -n 16384 -k 16384", False)]
+)
+def test_large_tiles_are_looked_at_where_times_tell_of_them(size: str, is_corrected: bool) -> None:
+    """The model alone ranks them first at 16384 cubed, where they take 1.045 times as long."""
+    product = product_of(f"gemm -t f16 {size} -transA 0 -transB 1")
+    found = warpgroup_space(product, MACHINE)
+    rows = {tuning.m_per_block for tuning in found}
+    most = max(tuning.plan(product).accumulators for tuning in found)
+    assert ({256, 384} <= rows, most > 128) == (is_corrected, is_corrected)
