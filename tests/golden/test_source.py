@@ -15,7 +15,10 @@ from typing import Any
 import pytest
 from tests.golden.kept import expect_kept
 
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tiles, tuning
+from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.kinds import KINDS, kind_of
 from imbrex.emit.bundle import Bundle
 from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Conv2d, Gemm, Problem
@@ -29,7 +32,7 @@ WARPGROUP = "v1:warpgroup:128,64,64,4,2,1,1,cooperative,straight,1"
 
 @dataclass(frozen=True)
 class Emitted:
-    """What is asked for, all of it."""
+    """What is asked for, all of it.  tuning: empty where there is none, of windows by vectors."""
 
     problem: Problem
     target: str
@@ -171,17 +174,68 @@ HOPPER = {
     ),
 }
 CASES = HOST | AMD | HOPPER
+DEPTHWISE = {"groups": 40, **SAME}
+SMALL = "v1:general:64,32,32,4,2,2"
+FURTHER = {
+    "conv_runs": Emitted(
+        Conv2d("forward", 1, 3, 14, 96, 48, 3, 3, dtype="i8", **SAME, **NHWC),
+        "cpu",
+        "v1:cpu:8,48,96,48,64,16,k_blocked,a,swapped,vpdpbusd",
+        isa="avx512_vnni",
+    ),
+    "conv_vectors": Emitted(
+        Conv2d("backward_data", 2, 40, 9, 7, 40, 3, 3, **DEPTHWISE), "cpu", "", "window_vectors"
+    ),
+    "conv_vectors_weight": Emitted(
+        Conv2d("backward_weight", 2, 64, 9, 7, 64, 3, 3, **GROUPS, **NHWC), "cpu", "", "window_vectors"
+    ),
+    "gemm_rows": Emitted(
+        Gemm("?1..40", 48, 40, epilogue="gelu(pre_activation(x + bias))"),
+        "cpu",
+        "v1:cpu:8,48,24,96,40,16,k_blocked,a,straight",
+    ),
+    "gemm_stream_k": Emitted(
+        Gemm(37, 70, 100, alpha=2.0, beta=3.0),
+        "cpu",
+        "v1:cpu:4,16,8,32,16,16,k_major,b,straight",
+        schedule="stream_k:3",
+    ),
+    "gemm_tiles": Emitted(
+        Gemm(50, 70, 96, dtype="bf16", transpose_a=True),
+        "cpu",
+        "v1:cpu:16,48,48,96,96,16,k_major,a,straight,tdpbf16ps",
+        isa="amx",
+    ),
+    "gemm_gfx908_general": Emitted(Gemm(100, 50, 33, dtype="f16"), "gfx908", SMALL),
+    "gemm_gfx942_general": Emitted(Gemm(100, 50, 33, dtype="bf16"), "gfx942", SMALL),
+    "gemm_gfx950_general": Emitted(Gemm(100, 50, 33, dtype="i8"), "gfx950", SMALL),
+    "gemm_gfx942_reduce_k": Emitted(
+        Gemm(64, 96, 512, dtype="f16"), "gfx942", "v1:xdlops:32,32,4,16,16,8", schedule="reduce_k:4"
+    ),
+    "gemm_gfx950_scaled": Emitted(
+        Gemm(64, 96, 256, dtype="mxf4e2m1fn", transpose_b=True),
+        "gfx950",
+        "v1:xdlops:64,64,4,32,32,16,auto,xor,direct",
+    ),
+    "gemm_sm_90a_rows": Emitted(
+        Gemm("?1..300", 136, 96, dtype="f16", transpose_b=True),
+        "sm_90a",
+        "v1:warpgroup:64,64,64,4,1,1,1,cooperative,swapped,1",
+    ),
+}
+"""Whose source alone is kept, beside the tables, maps and models of the others."""
+EACH = CASES | FURTHER
 
 
 @cache
 def emitted(case: str) -> Bundle:
-    of = CASES[case]
+    of = EACH[case]
     machine = machine_for(of.target, of.isa, 1)
-    chosen, shared = tuning.parse(of.tuning), tiles.parse(of.schedule)
+    chosen, shared = tuning.parse(of.tuning) if of.tuning else None, tiles.parse(of.schedule)
     return lower(Request(of.problem, machine, of.target, chosen, of.algorithm, case, shared)).bundle
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", EACH)
 def test_source_is_as_it_was(case: str, update_golden: bool) -> None:
     bundle = emitted(case)
     for unit in bundle.units:
@@ -190,6 +244,17 @@ def test_source_is_as_it_was(case: str, update_golden: bool) -> None:
 
 
 def test_nothing_else_is_kept() -> None:
-    of_units = {case: Bundle(case, {}, of.target).units for case, of in CASES.items()}
+    of_units = {case: Bundle(case, {}, of.target).units for case, of in EACH.items()}
     wanted = {FOLDER / case / f"{unit}.golden" for case, units in of_units.items() for unit in units}
     assert set(FOLDER.rglob("*.golden")) == wanted
+
+
+def test_every_kind_is_kept_on_every_target() -> None:
+    found = {(of.target, kind_of(tuning.parse(of.tuning))) for of in EACH.values() if of.tuning}
+    gpus = {
+        (name, kind)
+        for name, machine in GPU_MACHINES.items()
+        for kind in KINDS.values()
+        if kind.family in ("general", "warpgroup" if machine.vendor == "NVIDIA" else "xdlops")
+    }
+    assert found == gpus | {("cpu", KINDS[CpuTuning])}

@@ -43,6 +43,7 @@ HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "src/imbrex/cdna/core": ("tests/unit/cdna", "tests/cdna/test_instructions.py", *CDNA),
     "src/imbrex/emit/device/common": (*CPU, *LANES, *HOPPER),
     "src/imbrex/emit/device/cpu": CPU,
+    "src/imbrex/emit/device/cpu/amx": ("tests/unit/emit/device/test_tiles.py", *CPU),
     "src/imbrex/emit/device/cpu/tile.h": ("tests/e2e/test_tiles.py", *CPU),
     "src/imbrex/emit/device/cpu/tile_rows.h": ("tests/e2e/test_tiles.py", *CPU),
     "src/imbrex/emit/device/cpu/vec_arm.h": ("tests/e2e/test_aarch64.py", *CPU),

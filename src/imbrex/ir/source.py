@@ -126,7 +126,7 @@ class SourceMap:
     def at(self, span: Span[str], message: str, hint: str | None = None) -> Diagnostic:
         """A Diagnostic with carets under a span of the text."""
         line, column = self.line_column(span.start)
-        return self._show(line, column, max(1, span.end - span.start), message, hint)
+        return self._show(line, column, span.end - span.start, message, hint)
 
     def at_op(self, op: Operation, message: str, path: Path = ()) -> Diagnostic:
         """A Diagnostic at a field of an operation, at the operation, or without a place."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Operation
+from xdsl.utils.lexer import Input, Span
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import context, load, parse
@@ -74,23 +75,28 @@ def test_a_nested_operation_is_blamed_not_its_function() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "under"),
+    ("path", "under", "length"),
     [
-        (("strides",), "[1, 1], padding"),
-        (("padding", 1), "1]\n"),
-        (("padding", 7, "x"), "[1, 1]\n"),
-        (("type", 2), "memref<2x4x7x8xf32>\n"),
-        (("operand", 1), "%i, %o)"),
-        (("nothing",), "miopen.conv2d"),
-        ((), "miopen.conv2d"),
+        (("strides",), "[1, 1], padding", 6),
+        (("padding", 1), "1]\n", 1),
+        (("padding", 7, "x"), "[1, 1]\n", 6),
+        (("type", 2), "memref<2x4x7x8xf32>\n", 19),
+        (("operand", 1), "%i, %o)", 2),
+        (("nothing",), "miopen.conv2d", 27),
+        ((), "miopen.conv2d", 27),
     ],
 )
-def test_path_to_place(path: tuple[str | int, ...], under: str) -> None:
+def test_path_to_place(path: tuple[str | int, ...], under: str, length: int) -> None:
     source = load(CONV, "conv.mlir")
     op = next(o for o in source.module.walk() if isinstance(o, Conv2dOp))
     error = source.sources.at_op(op, "wrong", path)
     rest = "\n".join(CONV.splitlines()[error.line - 1 :]) + "\n"
-    assert rest[error.col - 1 :].startswith(under)
+    assert rest[error.col - 1 :].startswith(under) and error.length == length
+
+
+def test_where_nothing_stands_is_one_character() -> None:
+    error = SourceMap(text="a\n").at(Span(1, 1, Input("a\n", "")), "wrong")
+    assert (error.line, error.col, error.length) == (1, 2, 1)
 
 
 def test_an_operation_without_text_has_no_place() -> None:
