@@ -56,6 +56,28 @@ def test_above_the_limit_once_a_minute(tmp_path: Path, listings: list[int]) -> N
     assert listings == [1, 6, 7] or listings == [1, 6], "what is found builds nothing"
 
 
+@pytest.mark.parametrize(
+    ("since_s", "above", "below"),
+    [
+        (-1, True, True),
+        (0, False, False),
+        (59, False, False),
+        (60, True, False),
+        (3599, True, False),
+        (3600, True, True),
+    ],
+)
+def test_a_sweep_is_due_a_minute_after_the_last(
+    tmp_path: Path, since_s: int, above: bool, below: bool
+) -> None:
+    """above, below: the limit.  Where the clock was set back, nobody knows when the last one was."""
+    total = Total(tmp_path)
+    assert total.is_sweep_due(0, 1e9), "there was none"
+    total.set(2048)
+    total.mark_sweep(1e9)
+    assert [total.is_sweep_due(limit, 1e9 + since_s) for limit in (2047, 2048)] == [above, below]
+
+
 def test_the_total_is_never_less_than_what_is_there(cache: Cache) -> None:
     assert cache.root is not None
     total = Total(cache.root)
