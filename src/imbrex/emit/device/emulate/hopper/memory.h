@@ -116,7 +116,7 @@ inline moment now() {
 // What this lane did is handed on; what it does next is later.
 inline void go_on() {
   const uint32_t actor = here->home->lane_actor(here->number);
-  if (++here->knows.seen[actor] >> clock_bits) wrong("more than %u steps: the problem is too large", 1u << clock_bits);
+  if (++here->knows.seen[actor] == most_steps) wrong("more than %u steps: the problem is too large", most_steps);
 }
 
 inline void expect_aligned(uint32_t offset, uint32_t bytes, const char *does) {

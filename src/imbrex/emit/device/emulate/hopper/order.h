@@ -14,9 +14,10 @@ namespace imbrex::hopper {
 
 typedef uint32_t moment;
 constexpr int clock_bits = 20;
+constexpr uint32_t most_steps = 1u << clock_bits;
 inline moment moment_of(uint32_t actor, uint32_t clock) { return actor << clock_bits | clock; }
 inline uint32_t actor_of(moment m) { return m >> clock_bits; }
-inline uint32_t clock_of(moment m) { return m & ((1u << clock_bits) - 1); }
+inline uint32_t clock_of(moment m) { return m & (most_steps - 1); }
 
 struct knowledge {
   uint32_t *seen, *fenced;
