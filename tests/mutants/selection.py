@@ -56,7 +56,7 @@ HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "src/imbrex/emit/device/emulate/hopper": (*HOPPER, "tests/unit/run/test_emulated.py"),
     "src/imbrex/emit/device/emulate/hopper/number.h": ("tests/unit/emit/emulate/test_conversion.py", *HOPPER),
     "src/imbrex/emit/device/emulate/ptx": ("tests/unit/emit/emulate/test_conversion.py", *HOPPER),
-    "src/imbrex/library": ("tests/unit/library",),
+    "src/imbrex/library": ("tests/golden/test_library.py", "tests/unit/library"),
     "src/imbrex/run": ("tests/unit/run/test_launcher.py", "tests/unit/function"),
     "src/imbrex/run/foreign": ("tests/unit/run/test_foreign.py", "tests/e2e/test_aarch64.py"),
 }  # fmt: skip

@@ -86,6 +86,7 @@ def test_every_kernel_is_right_and_the_report_is_read(
     said, report = run(kit, library)
     assert said.code == 0, said
     assert said.out.count("right  ") == len(CASES) == len(report["cases"])
+    assert ": " not in said.out, "what is said of a pass is said of wrong ones"
     kinds = [[one["values"] for one in case["passes"]] for case in report["cases"]]
     every = ["integer", "float", "probe"]
     assert kinds == [*[every] * 4, ["integer", "probe"], every, every]

@@ -10,6 +10,7 @@ from tests.unit.timing.published import LOOPS, Published
 
 from imbrex.chip import GPU_MACHINES
 from imbrex.timing.compute_unit import simulated
+from imbrex.timing.kernel import residents_of
 from imbrex.timing.operation import Loop, Operation, Residents
 
 OPERATIONS = (
@@ -55,6 +56,21 @@ def test_every_clock_is_that_of_asking_all_waves(chip: str, residents: Residents
     for loop in [random_loop(random) for _ in range(12)]:
         trip = simulated(loop, gpu, residents)
         assert (trip.clocks, trip.busy) == polled(loop, gpu, residents), loop
+
+
+@pytest.mark.parametrize(
+    ("waves", "groups", "found"),
+    [
+        (1, 1, Residents(1, 1, 1)),
+        (2, 1, Residents(1, 1, 2)),
+        (2, 3, Residents(2, 1, 4)),
+        (3, 3, Residents(3, 1, 4)),
+        (4, 3, Residents(3, 1, 4)),
+        (8, 2, Residents(4, 2, 4)),
+    ],
+)
+def test_waves_lie_on_as_many_simds_as_there_are(waves: int, groups: int, found: Residents) -> None:
+    assert residents_of(waves, groups, GPU_MACHINES["gfx942"]) == found
 
 
 @pytest.mark.parametrize("row", LOOPS[::4], ids=lambda row: row.name)

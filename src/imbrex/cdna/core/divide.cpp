@@ -6,7 +6,8 @@ template <class T> T scaled(T x, int by) {
 }
 
 // v_div_scale: moves numerator and denominator to where a quotient neither overflows nor becomes subnormal; VCC says
-// for which lanes v_div_fmas must move it back.  As AMD's documents give it in pseudocode.
+// for which lanes v_div_fmas must move it back.  As AMD's documents give it in pseudocode, but for a denominator whose
+// inverse is subnormal, as is the quotient: it gets smaller here, and would be infinite there.
 template <class T> void div_scale(Wave &w, const Instruction &i) {
   constexpr bool is_f32 = sizeof(T) == 4;
   constexpr int by = is_f32 ? 64 : 128, far = is_f32 ? 96 : 768, low = is_f32 ? 23 : 53;
@@ -37,7 +38,7 @@ template <class T> void div_scale(Wave &w, const Instruction &i) {
     } else if (is_subnormal(s1)) r = scaled(s0, by);
     else if (quotient_is_subnormal(1, s1) && quotient_is_subnormal(s2, s1)) {
       flag = true;
-      if (is_second) r = scaled(s0, by);
+      if (is_second) r = scaled(s0, -by);
     } else if (quotient_is_subnormal(1, s1)) r = scaled(s0, -by);
     else if (quotient_is_subnormal(s2, s1)) {
       flag = true;
@@ -50,7 +51,8 @@ template <class T> void div_scale(Wave &w, const Instruction &i) {
   set64(w, i.o[1], moved);
 }
 
-// v_div_fixup: the quotient a of c by b, with its sign and its special cases.
+// v_div_fixup: the quotient a of c by b, with its sign and its special cases.  Where a is no number though c and b are,
+// it has met infinity on its way, and is infinite: without this, which AMD's text leaves out, division is not IEEE's.
 template <class T> T fixed(T a, T b, T c) {
   const f64 x = f64(b), y = f64(c);
   const bool sign = sign_of(x) != sign_of(y);
@@ -59,8 +61,7 @@ template <class T> T fixed(T a, T b, T c) {
   if ((x == 0 && y == 0) || (is_inf(x) && is_inf(y))) return T(NaN);
   if (x == 0 || is_inf(y)) return T(sign ? -INFINITE : INFINITE);
   if (is_inf(x) || y == 0) return T(sign ? -0.f : 0.f);
-  const f64 r = __builtin_fabs(f64(a));
-  if (is_nan(f64(a))) return a;
+  const f64 r = is_nan(f64(a)) ? INFINITE : __builtin_fabs(f64(a));
   return T(sign ? -r : r);
 }
 
@@ -96,7 +97,7 @@ const Row DIVIDE[] = {
          else {
            int e1 = (bit_cast<u32>(b) >> 23) & 0xff, e2 = (bit_cast<u32>(c) >> 23) & 0xff;
            if (e2 - e1 < -150) r = bit_cast<f32>(so);
-           else if (e1 == 255) r = bit_cast<f32>(so | 0x7f800000u);
+           else if (e1 == 255 || is_nan(a)) r = bit_cast<f32>(so | 0x7f800000u);
            else r = bit_cast<f32>((bit_cast<u32>(a) & 0x7fffffff) | so);
          }
          r;
