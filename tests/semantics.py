@@ -59,7 +59,8 @@ def expect_casts(result: str, target: str | Target, of: str = "f32") -> None:
     least = -largest - 1
     values = {
         np.nan: 0, np.inf: largest, -np.inf: least, 1e9: largest, -1e9: least, 0.125: 0, 0.375: 2, 0.625: 2,
-        -0.375: -2, 0.25 * largest + 1: largest, 0.25 * least: least, 0.25 * least - 1: least, 25.0: 100,
+        0.1875: 1, -0.1875: -1, -0.375: -2, 25.0: 100,
+        0.25 * largest + 1: largest, 0.25 * least: least, 0.25 * least - 1: least,
     }  # fmt: skip
     a, b = np.zeros((SIZES[0], SIZES[2])), np.zeros(SIZES[1:])
     a[: len(values), 0], b[0] = list(values), 1.0

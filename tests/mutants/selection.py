@@ -42,6 +42,11 @@ HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "src/imbrex/bench": ("tests/unit/bench",),
     "src/imbrex/cdna/core": ("tests/unit/cdna", "tests/cdna/test_instructions.py", *CDNA),
     "src/imbrex/emit/device/common": (*CPU, *LANES, *HOPPER),
+    "src/imbrex/emit/device/common/epilogue.h": (
+        "tests/unit/emit/device/test_epilogue.py",
+        "tests/e2e/test_semantics.py",
+        *CPU,
+    ),
     "src/imbrex/emit/device/cpu": CPU,
     "src/imbrex/emit/device/cpu/amx": ("tests/unit/emit/device/test_tiles.py", *CPU),
     "src/imbrex/emit/device/cpu/tile.h": ("tests/e2e/test_tiles.py", *CPU),
