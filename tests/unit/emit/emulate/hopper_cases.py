@@ -73,6 +73,7 @@ CASES = {
     "copies first": gemm(137, 71, 139, algorithm="aligned"),
     "scaled, in batches": gemm(72, 136, 72, TWO, batch=2, alpha=2.0, beta=3.0),
     "tf32": gemm(136, 72, 72, "128,64,32,3,2,1,1,cooperative,straight,1", dtype="tf32", transpose_b=True),
+    "f16, columns stored": gemm(72, 48, 64, "64,32,64,2,1,1,1,cooperative,swapped,1"),
     "i8": gemm(136, 80, 272, "128,64,128,2,2,1,1,cooperative,swapped,1", dtype="i8", transpose_b=True),
     "f8, turned": gemm(136, 80, 272, "64,64,128,3,1,1,1,cooperative,straight,1", dtype="f8e4m3fn"),
     "f32": HopperCase(Gemm(100, 75, 77, alpha=2.0, beta=3.0), "v1:general:64,64,64,8,4,4"),
