@@ -2,9 +2,10 @@
 
 from imbrex.chip.adder import PLAIN, PLAIN_F64, Unit
 from imbrex.chip.bank import BANK_BYTES, Access, Phases
-from imbrex.chip.cdna_rates import Device, Rates
+from imbrex.chip.cdna_rates import NARROWEST, TURN, Device, Rates
 from imbrex.chip.cpu_prices import PRICES, Level, Prices
 from imbrex.chip.machine import (
+    COPY_BYTES,
     L2,
     LINE_BYTES,
     SECTOR_BYTES,
@@ -36,16 +37,19 @@ from imbrex.chip.warpgroup_rates import (
 
 __all__ = [
     "BANK_BYTES",
+    "COPY_BYTES",
     "CPU_ISAS",
     "GPU_MACHINES",
     "KNOWN",
     "L2",
     "LINE_BYTES",
+    "NARROWEST",
     "PLAIN",
     "PLAIN_F64",
     "PRICES",
     "SECTOR_BYTES",
     "SIZES",
+    "TURN",
     "USUAL",
     "VECTOR_BYTES",
     "WARPGROUPS",

@@ -7,12 +7,11 @@ from typing import Final
 
 from imbrex.chip.adder import CDNA2_UNITS, CDNA3_UNITS
 from imbrex.chip.bank import CDNA4_PHASES, CDNA_PHASES
-from imbrex.chip.cdna_rates import Device, Rates
+from imbrex.chip.cdna_rates import KIB, Device, Rates
 from imbrex.chip.machine import L2, CodeObjects, GpuMachine, WaveSlots
 
 __all__ = ["CDNA", "GFX942", "LANE_LEVEL"]
 
-KIB: Final = 1024
 MIB: Final = 1 << 20
 ISA: Final = "AMD Instinct {} ISA reference, sections on LDS, vector registers and wave state"
 COEXECUTION: Final = (

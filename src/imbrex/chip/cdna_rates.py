@@ -9,9 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["Device", "Rates"]
+__all__ = ["KIB", "NARROWEST", "TURN", "Device", "Rates"]
 
 KIB: Final = 1024
+TURN: Final = 4
+"""Clocks from one issue of a wave to its next; a vector instruction of 64 lanes takes as long."""
+NARROWEST: Final = 4
+"""Bytes of a lane below which an access takes no less time: it has one address and one bank all the same."""
 
 WRITE_RATE: Final = {16: 0.8, 8: 0.67, 4: 0.5}
 """Rate of LDS writes over that of reads, by bytes of a lane: rocprofiler-compute's documentation of gfx942,

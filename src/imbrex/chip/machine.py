@@ -17,6 +17,7 @@ from imbrex.chip.cpu_prices import PRICES, Prices
 from imbrex.chip.warpgroup_rates import ItemRates, LaneRates, WarpgroupRates
 
 __all__ = [
+    "COPY_BYTES",
     "L2",
     "LINE_BYTES",
     "SECTOR_BYTES",
@@ -43,6 +44,8 @@ LINE_BYTES: Final = 128
 """A line of L2 (Nsight Compute, "Memory Tables"; AMD CDNA 3 white paper, "Memory Hierarchy")."""
 SECTOR_BYTES: Final = 32
 """What NVIDIA's L2 fetches of a line at the least (Nsight Compute, "Memory Tables")."""
+COPY_BYTES: Final = 4
+"""The least that a lane of NVIDIA's copies to shared memory past its registers (PTX ISA, cp.async)."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from imbrex.cli.guard import INTERRUPTED
 from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, json_text
 from imbrex.database import open_user
@@ -21,7 +22,6 @@ __all__ = ["INTERRUPTED", "calibrated"]
 BESIDE: Final = ("PROBLEM", "--trials", "--devices", "--ray", "--report", "--layout", "--threads")
 """Other words, which say nothing here."""
 BUDGET_S: Final = 300.0
-INTERRUPTED: Final = 130
 FAR: Final = 1.1
 """The factor from which on a parameter that differs from its default is shown."""
 

@@ -15,6 +15,7 @@ from imbrex.cli.text import json_text
 from imbrex.index.map import Map
 from imbrex.view.mma import (
     CHIPS,
+    OPERANDS,
     SCALED,
     Element,
     Instruction,
@@ -39,8 +40,6 @@ __all__ = [
     "register_of",
     "written",
 ]
-
-OPERANDS: tuple[Operand, ...] = ("a", "b", "c")
 
 
 @dataclass(frozen=True)

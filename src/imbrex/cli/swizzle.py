@@ -11,7 +11,7 @@ import click
 from imbrex.cli.report_file import file_name
 from imbrex.cli.text import facts, json_text
 from imbrex.diagnostic import Diagnostic
-from imbrex.view.mma import Operand
+from imbrex.view.mma import OPERANDS, Operand
 from imbrex.view.swizzle import (
     INSTANCES,
     K_CONVENTIONS,
@@ -24,8 +24,6 @@ from imbrex.view.swizzle import (
 from imbrex.whole_file import write_text
 
 __all__ = ["command"]
-
-OPERANDS: tuple[Operand, ...] = ("a", "b", "c")
 
 
 @click.command("swizzle", short_help="show how tiles are packed for matrix instructions")

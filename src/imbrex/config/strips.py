@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from imbrex.chip import VECTOR_BYTES, WARPGROUPS, GpuMachine, Machine
 from imbrex.index.map import Dim
+from imbrex.problem.conv import Direction
 from imbrex.view.conv.implicit_gemm import Axis, Convolution
 from imbrex.view.conv.slide import Slide
 from imbrex.view.conv.strips import Strips
@@ -25,7 +26,6 @@ __all__ = [
     "strips_that_serve",
 ]
 
-Direction = Literal["forward", "backward_data", "backward_weight"]
 ROWS = (28, 14, 7, 4, 2, 1)
 """Rows of a strip, at most."""
 HIGH = 14

@@ -16,9 +16,9 @@ from imbrex.database.record import Unit
 from imbrex.database.rows import Row, calibration_of, trial_of, unit_of, verdict_of
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["salvaged", "set_aside"]
+__all__ = ["MAGIC", "salvaged", "set_aside"]
 
-_MAGIC: Final = b"SQLite format 3\0"
+MAGIC: Final = b"SQLite format 3\0"
 
 
 def set_aside(path: Path) -> Path:
@@ -39,7 +39,7 @@ def set_aside(path: Path) -> Path:
 def _is_text(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(1 << 12)
-    return bool(head) and not head.startswith(_MAGIC) and head.isascii() and not any(b < 9 for b in head)
+    return bool(head) and not head.startswith(MAGIC) and head.isascii() and not any(b < 9 for b in head)
 
 
 def salvaged(aside: Path) -> list[Row]:

@@ -10,9 +10,9 @@ from collections.abc import Generator, Iterable
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from imbrex.database.connection import Damaged, opened_to_read, telling
+from imbrex.database.damage import MAGIC
 from imbrex.database.record import Calibration, Trial, Verdict, Winner
 from imbrex.database.rows import Row, add, facts_text, rows
 from imbrex.database.schema import prepare
@@ -23,7 +23,6 @@ from imbrex.limit import read_bounded
 
 __all__ = ["Difference", "Summary", "differences", "only_winners", "rows_in", "summaries"]
 
-MAGIC: Final = b"SQLite format 3\0"
 Key = tuple[str, str, int, str]
 """Problem, target, threads, and name and hardware of the device."""
 

@@ -9,11 +9,10 @@ from imbrex.dtype import F32, F64, DType
 from imbrex.emit import c
 from imbrex.index.expr import Lin, lin, var
 from imbrex.lower.stmt import Evaluate, Pipeline, Product, Program, Ref, Stmt, Unpack, Windows, walk
-from imbrex.problem.epilogue import Call, Expression, Name, Number
+from imbrex.problem.epilogue import SIGNS, Call, Expression, Name, Number
 
 __all__ = ["has_epilogue", "lines", "stored", "text"]
 
-SIGNS: Final = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 SPELLED: Final = {"min": "minimum", "max": "maximum", "abs": "magnitude", "tanh": "hyperbolic_tangent"}
 """Functions of the header by other names than their own: those of C are not to be hidden."""
 TAILED: Final = frozenset({"sigmoid", "silu", "softplus"})

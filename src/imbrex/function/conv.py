@@ -25,6 +25,7 @@ from imbrex.kernel.tuned import Effort, expect_effort
 from imbrex.problem import Conv2d, Direction, Role
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.epilogue_array import Array
+from imbrex.problem.layout import ROLES
 from imbrex.run.arrays import handed
 from imbrex.run.traced import expect_numbers
 
@@ -203,7 +204,6 @@ class _ConvOptions(NamedTuple):
         return ((role, four_integers(word, shape)),)
 
 
-ROLES: tuple[Role, Role, Role] = ("filter", "input", "output")
 Shapes: TypeAlias = tuple[tuple[Role, tuple[int, ...]], ...]
 Given: TypeAlias = Mapping[str, tuple[Role, Any]]
 """The two arrays that are read: role and array of each, by the caller's word for it."""

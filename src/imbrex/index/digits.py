@@ -11,7 +11,7 @@ __all__ = ["digits", "piece", "row_major"]
 
 
 def row_major(u: Sequence[Lin], sizes: Sequence[int]) -> Lin:
-    """The place of coordinates in a row-major array."""
+    """Element offset of coordinates in a compact row-major array of these sizes."""
     x = lin(0)
     for coord, size in zip(u, sizes, strict=True):
         x = x * size + coord

@@ -13,6 +13,7 @@ from typing import NamedTuple, assert_never
 import numpy as np
 
 from imbrex.index import rule as rules
+from imbrex.index.digits import row_major
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.map import Map, Point, Step
 from imbrex.index.rule import Guard
@@ -20,17 +21,9 @@ from imbrex.index.rule import Guard
 EXHAUSTIVE_POINTS = 1 << 20
 
 
-def address(coords: Sequence[Lin], shape: Sequence[int]) -> Lin:
-    """Element offset of a point in a compact row-major buffer of this shape."""
-    x = lin(0)
-    for coord, size in zip(coords, shape, strict=True):
-        x = x * size + coord
-    return x
-
-
 def linear(map: Map) -> tuple[Lin, tuple[Guard, ...]]:
     """Element offset in the lower buffer, and guards, at the map's own variables."""
-    return address(map.symbolic.coords, [d.size for d in map.lower]), map.symbolic.guards
+    return row_major(map.symbolic.coords, [d.size for d in map.lower]), map.symbolic.guards
 
 
 def vector_width(map: Map, dim: str, widest: int = 16) -> int:
@@ -61,7 +54,7 @@ def stretch(map: Map, dim: str, longest: int) -> int:
 
 def _is_stretch(map: Map, dim: str, w: int) -> bool:
     lane, point = _within(map, dim, w)
-    offset = address(point.coords, [d.size for d in map.lower])
+    offset = row_major(point.coords, [d.size for d in map.lower])
     is_split = all(a.variables <= lane.variables or not a.variables & lane.variables for a, _ in offset.terms)
     return is_split and not any(guard.index.variables & lane.variables for guard in point.guards)
 
@@ -87,7 +80,7 @@ def obstacle(map: Map, dim: str, w: int) -> Obstacle | Guard | None:
     or an Obstacle; None where they are one.
     """
     lane, point = _within(map, dim, w)
-    return _obstacle(address(point.coords, [d.size for d in map.lower]), point.guards, lane, w)
+    return _obstacle(row_major(point.coords, [d.size for d in map.lower]), point.guards, lane, w)
 
 
 def moves_as_vector(offset: Lin, guards: Sequence[Guard], lane: Lin, w: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from imbrex.config.algorithm.task import OPERANDS, ConvTask, GemmTask
+from imbrex.config.algorithm.task import ConvTask, GemmTask
 from imbrex.index.map import Dim, Layer
 from imbrex.ir.chain import finish_of, map_of
 from imbrex.ir.element import dtype_of
@@ -12,12 +12,11 @@ from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp, Ge
 from imbrex.ir.rewrite import require_static
 from imbrex.ir.shape import element_of, shape_of
 from imbrex.problem.conv import Direction
+from imbrex.problem.layout import ROLES
 from imbrex.view.conv.implicit_gemm import Convolution
-from imbrex.view.mma import Operand
+from imbrex.view.mma import OPERANDS, Operand
 
-__all__ = ["ROLES", "convolution_of", "direction_of", "gemm_task_of", "task_of"]
-
-ROLES = ("filter", "input", "output")
+__all__ = ["convolution_of", "direction_of", "gemm_task_of", "task_of"]
 
 
 def convolution_of(op: ConvOp) -> Convolution:

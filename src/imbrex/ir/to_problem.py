@@ -33,7 +33,7 @@ from imbrex.ir.shape import element_of, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.problem import Conv2d, Direction, Gemm, Problem
 from imbrex.problem.epilogue import Epilogue
-from imbrex.problem.layout import Role, parse_layout
+from imbrex.problem.layout import ROLES, Role, parse_layout
 from imbrex.problem.operand import dense_strides
 from imbrex.problem.stride import LEADING, STRIDES
 
@@ -44,7 +44,6 @@ DIRECTIONS: Final[dict[type[ConvOp], Direction]] = {
     Conv2dBwdDataOp: "backward_data",
     Conv2dBwdWeightOp: "backward_weight",
 }
-ROLES: Final[tuple[Role, Role, Role]] = ("filter", "input", "output")
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from imbrex.argument import truth, whole
 from imbrex.dtype import F64, I8, dtype
 from imbrex.function.batches import Batches, expect_batches
-from imbrex.function.window import integers
+from imbrex.function.window import Pair, integers
 from imbrex.jax.activation import ACTIVATIONS
 from imbrex.jax.call import Moves, Shape, Turned, convolution, sizes
 from imbrex.jax.derivatives import conv, data, fused, product
@@ -31,8 +31,6 @@ from imbrex.problem.epilogue_array import ARRAYS
 __all__ = ["conv2d", "conv_transpose2d", "linear", "matmul"]
 
 jax: Any = import_module("jax")
-
-Pair: TypeAlias = "int | Sequence[int]"
 
 
 def conv2d(

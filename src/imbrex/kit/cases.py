@@ -13,12 +13,11 @@ from imbrex.bench.resnet import LAYERS, conv
 from imbrex.config.xdlops.mfma import served
 from imbrex.dtype import DTYPES, SCALED
 from imbrex.problem import Conv2d, Gemm, Problem
-from imbrex.problem.conv import Direction
+from imbrex.problem.conv import DIRECTIONS, Direction
 from imbrex.view.mma.instruction import FORMATS
 
 __all__ = ["Case", "cases_of"]
 
-DIRECTIONS: Final[tuple[Direction, ...]] = ("forward", "backward_data", "backward_weight")
 TYPES: Final = ("f32", "f16", "bf16", "f64", "i8")
 GENERAL: Final = {"f64": "v1:general:64,64,32,8,4,2"}
 """Vector instructions, by type; GENERAL_USUAL of others."""

@@ -17,7 +17,7 @@ from imbrex.dtype import DType
 from imbrex.library.dispatch import HOST, Interface, quoted
 from imbrex.library.family import Family, Member
 from imbrex.problem import Conv2d, Gemm, Operand, Problem, problem_text
-from imbrex.problem.epilogue import Call, Expression, Name, Number
+from imbrex.problem.epilogue import SIGNS, Call, Expression, Name, Number
 from imbrex.problem.epilogue_array import ARRAYS
 from imbrex.problem.layout import DIMENSIONS
 from imbrex.problem.operand import dense_strides
@@ -25,7 +25,6 @@ from imbrex.symbol import symbol_of
 
 __all__ = ["program"]
 
-SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 KINDS = {"forward": 1, "backward_data": 2, "backward_weight": 3}
 SLOTS: Final[tuple[str, ...]] = tuple(ARRAYS)
 ALONG = {"nothing": 0, "channels": 1, "result": 2, "rows": 3}

@@ -17,8 +17,8 @@ from math import gcd, prod
 from typing import NamedTuple
 
 from imbrex.dtype import I32
+from imbrex.index.digits import row_major
 from imbrex.index.expr import Lin, var
-from imbrex.index.query import address
 from imbrex.index.rule import Guard
 from imbrex.lower.stmt import Alloc, Bit, Buffer, Fill, For, Kernel, Let, Mark, Move, Ref, Stmt, meets, walk
 
@@ -111,7 +111,7 @@ class Masks:
             else:
                 inside.append(guard)
         words = [Axis(f.var, f.count) for f in inner if any(g.index.mentions(f.var) for g in inside)]
-        bit = address([(u - u.bounds[0]) // _step(u) for u in shares], [_values(u) for u in shares])
+        bit = row_major([(u - u.bounds[0]) // _step(u) for u in shares], [_values(u) for u in shares])
         buffer = self._mask(tuple(inside), words, list(choices.values()))
         return replace(ref, guards=tuple(kept), missing=Bit(buffer, _row_major(words), bit))
 
@@ -174,7 +174,7 @@ def _values(shared: Lin) -> int:
 
 
 def _row_major(axes: Sequence[Axis]) -> Lin:
-    return address([a.index for a in axes], [a.size for a in axes])
+    return row_major([a.index for a in axes], [a.size for a in axes])
 
 
 def _names(kernel: Kernel) -> set[str]:

@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 from imbrex.chip import VECTOR_BYTES
+from imbrex.index.digits import row_major
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.map import Dim, Map
 from imbrex.index.query import moves_as_vector
@@ -20,7 +21,7 @@ from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.shape import GLOBAL, LDS, PRIVATE, space_of
 from imbrex.ir.source import InvalidOp
 from imbrex.lower.finish import finished
-from imbrex.lower.reader import Reader, element_type, number, row_major, sizes
+from imbrex.lower.reader import Reader, element_type, number, sizes
 from imbrex.lower.stmt import Alloc, Buffer, For, MatrixMultiply, Move, MulAdd, Ref, Stmt
 from imbrex.view.mma import wave
 from imbrex.view.stage.lds import pack_of

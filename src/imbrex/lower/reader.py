@@ -10,9 +10,9 @@ from typing import Any
 
 from imbrex.chip import GpuMachine, Machine
 from imbrex.dtype import DType
-from imbrex.index.expr import Lin, lin
+from imbrex.index.digits import row_major
+from imbrex.index.expr import Lin
 from imbrex.index.map import Map
-from imbrex.index.query import address
 from imbrex.ir.chain import map_of
 from imbrex.ir.element import dtype_of
 from imbrex.ir.ops.standard import SSAValue
@@ -80,9 +80,9 @@ class Reader:
     def element(self, base: SSAValue, map: Map | None, coords: Sequence[Lin]) -> Ref:
         """The element of a buffer that a map finds at these coordinates."""
         if map is None:
-            return Ref(self.buffers[base], address(coords, sizes(base)))
+            return Ref(self.buffers[base], row_major(coords, sizes(base)))
         point = map.at(coords)
-        return Ref(self.buffers[base], address(point.coords, [d.size for d in map.lower]), point.guards)
+        return Ref(self.buffers[base], row_major(point.coords, [d.size for d in map.lower]), point.guards)
 
     def ref(self, value: SSAValue, coords: Sequence[Lin]) -> Ref:
         """The element at these coordinates of a view, or of a buffer."""
@@ -118,7 +118,3 @@ def element_type(value: SSAValue) -> DType:
 def number(attribute: Any, default: Any = 0) -> Any:
     """The plain value of an optional attribute."""
     return default if attribute is None else attribute.data
-
-
-def row_major(coords: Sequence[Lin], shape: Sequence[int]) -> Lin:
-    return address(coords, shape) if coords else lin(0)

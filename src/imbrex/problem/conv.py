@@ -7,7 +7,7 @@ Law: a Conv2d that exists is possible.  The constructor checks sizes, groups, la
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Literal, assert_never, get_args
+from typing import Final, Literal, assert_never, get_args
 
 import numpy.typing as npt
 
@@ -22,9 +22,10 @@ from imbrex.problem.layout import DIMENSIONS, GROUPED, Layout, Role, layout_text
 from imbrex.problem.operand import GemmSizes, Operand, total_bytes
 from imbrex.problem.run_time import MOST_IMAGES, RunTime, expect_outermost, extent_text, sized
 
-__all__ = ["Conv2d", "Direction"]
+__all__ = ["DIRECTIONS", "Conv2d", "Direction"]
 
 Direction = Literal["forward", "backward_data", "backward_weight"]
+DIRECTIONS: Final[tuple[Direction, ...]] = get_args(Direction)
 
 
 @dataclass(frozen=True, init=False)

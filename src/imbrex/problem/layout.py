@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import permutations
-from typing import Literal, cast
+from typing import Final, Literal, cast
 
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["DIMENSIONS", "GROUPED", "Layout", "Role", "layout_text", "parse_layout"]
+__all__ = ["DIMENSIONS", "GROUPED", "ROLES", "Layout", "Role", "layout_text", "parse_layout"]
 
 Role = Literal["filter", "input", "output"]
+ROLES: Final[tuple[Role, Role, Role]] = ("filter", "input", "output")
 Layout = tuple[str, ...]
 
 DIMENSIONS: dict[Role, Layout] = {

@@ -15,12 +15,12 @@ import numpy as np
 from imbrex.run.array_check import put_back
 from imbrex.run.arrays import Array, in_memory, strided_view
 from imbrex.run.cpu import Parameter
+from imbrex.run.guarded import CANARY
 
 __all__ = ["MARGIN", "GpuMemory", "watched"]
 
 MARGIN = 4096
 """Bytes before and after an array."""
-CANARY = 0xFF
 
 
 class GpuMemory(Protocol):

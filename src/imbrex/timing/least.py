@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from imbrex.chip import Rates
+from imbrex.chip import TURN, Rates
 from imbrex.timing.operation import Loop
-from imbrex.timing.step import TURN
 
 __all__ = ["least_clocks"]
 

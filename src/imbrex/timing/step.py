@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from heapq import heappush
 from math import inf
-from typing import Final
 
-from imbrex.chip import GpuMachine, Rates
+from imbrex.chip import TURN, GpuMachine, Rates
 from imbrex.timing.operation import Loop, Operation, Residents
 from imbrex.timing.paths import LdsPath, LoadPath
 from imbrex.timing.wave import Step, Turn, Wave
 
 __all__ = ["Barrier", "Pipes", "steps_of"]
-
-TURN: Final = 4
-"""Clocks from one issue of a wave to its next; a vector instruction of 64 lanes takes as long."""
 
 
 class Pipes:

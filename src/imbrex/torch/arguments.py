@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 from imbrex.diagnostic import did_you_mean
 from imbrex.function.batches import Batches, expect_batches
-from imbrex.function.window import integers
+from imbrex.function.window import Pair, integers
 from imbrex.numeral import MOST, must_be, shown
 
 __all__ = [
@@ -22,8 +22,6 @@ __all__ = [
 
 torch: Any = import_module("torch")
 _DENSE: Final = torch.strided
-
-Pair: TypeAlias = "int | Sequence[int]"
 
 
 def expect_tensors(first: str, one: Any, second: str, other: Any) -> None:

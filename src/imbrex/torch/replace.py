@@ -18,10 +18,11 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace as changed
 from importlib import import_module
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, get_args
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.function.batches import Batches, expect_batches
+from imbrex.kernel.tuned import Effort
 from imbrex.kernel.warm import CompileJob, warmed
 from imbrex.torch.arguments import one_of
 from imbrex.torch.candidate import Candidate, Met, candidates, differentiated, expect_same, met, tensors_of
@@ -37,8 +38,6 @@ from imbrex.tuner.interface import tune as tuned
 __all__ = ["replace", "restore"]
 
 torch: Any = import_module("torch")
-
-Effort: TypeAlias = Literal["quick", "normal", "full"]
 
 
 def replace(

@@ -13,11 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from imbrex.index.digits import digits
+from imbrex.index.digits import digits, row_major
 from imbrex.index.expr import Lin, lin, param, var, xor
 from imbrex.index.map import Dim, Map, identity, layer_over
 from imbrex.index.query import (
-    address,
     linear,
     moves_as_vector,
     pointer_step,
@@ -388,10 +387,10 @@ def test_pixels_before_images_are_even_for_as_many_images(order: str, images: in
 
 def test_address_is_row_major() -> None:
     coords = [var("a", 3), var("b", 4), var("c", 5)]
-    assert str(address(coords, (3, 4, 5))) == "20*a + 5*b + c"
-    assert address([], ()) == lin(0)
+    assert str(row_major(coords, (3, 4, 5))) == "20*a + 5*b + c"
+    assert row_major([], ()) == lin(0)
     with pytest.raises(ValueError, match="zip"):
-        address(coords, (3, 4))
+        row_major(coords, (3, 4))
 
 
 @pytest.mark.parametrize("tap", [1, 3])

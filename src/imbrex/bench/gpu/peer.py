@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, TypeAlias
 
+from imbrex.bench.gpu.sets import BIAS_RELU
 from imbrex.bench.peer import Call
 from imbrex.dtype import TF32
 from imbrex.problem import Conv2d, Gemm, Problem
@@ -21,7 +22,6 @@ from imbrex.verify.device.check import Tensor
 __all__ = ["Tensors", "peer_calls", "peer_versions"]
 
 Tensors: TypeAlias = Mapping[str, Tensor]
-BIAS_RELU = "relu(x + bias)"
 BIAS_GELU = "gelu_tanh(x + bias)"
 
 

@@ -17,6 +17,7 @@ from imbrex.bench.gpu.peer import peer_calls
 from imbrex.bench.gpu.replay import Replay, host_contest, recorded, replay_contest, wait
 from imbrex.bench.gpu.rotation import Rotation, rotation
 from imbrex.bench.gpu.sets import Entry
+from imbrex.bench.gpu.summary import OURS
 from imbrex.bench.peer import Call, first_line
 from imbrex.diagnostic import Diagnostic
 from imbrex.function.gemm import gemm
@@ -32,7 +33,6 @@ from imbrex.verify.unit import unit_of
 
 __all__ = ["OURS", "Row", "Task", "not_run", "timed_on_gpu"]
 
-OURS = "imbrex"
 FUNCTION = "imbrex.gemm"
 
 Row: TypeAlias = dict[str, Any]

@@ -17,12 +17,11 @@ from imbrex.bench.gpu import drawn_sets as drawn
 from imbrex.bench.resnet import LAYERS, LAYOUTS, conv
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.problem import Conv2d, Gemm, Problem
-from imbrex.problem.conv import Direction
+from imbrex.problem.conv import DIRECTIONS, Direction
 
 __all__ = ["SETS", "Entry", "ProblemSet", "chosen"]
 
 BIAS_RELU = "relu(x + bias)"
-DIRECTIONS: tuple[Direction, ...] = ("forward", "backward_data", "backward_weight")
 
 
 @dataclass(frozen=True)

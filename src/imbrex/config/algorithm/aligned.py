@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from imbrex.chip import VECTOR_BYTES
-from imbrex.config.algorithm.task import OPERANDS, GemmTask
+from imbrex.config.algorithm.task import GemmTask
 from imbrex.index.map import Layer, Map
 from imbrex.index.query import strides
 from imbrex.view.copy import aligned as copies
 from imbrex.view.copy.boxes import Boxes
 from imbrex.view.copy.channels_last import ChannelsLast
 from imbrex.view.gemm.product import overhang
-from imbrex.view.mma import Operand
+from imbrex.view.mma import OPERANDS, Operand
 
 __all__ = ["ALREADY", "Aligned", "aligned"]
 

@@ -15,9 +15,10 @@ from imbrex.config.algorithm.channels_last import COPIED, copy_of, sampled_input
 from imbrex.config.algorithm.few_channels import rows_of
 from imbrex.config.algorithm.groups import copies_of
 from imbrex.config.algorithm.product import Launch, copied
-from imbrex.config.algorithm.task import ROLES, ConvTask, Role
+from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.tuning import Tuning
 from imbrex.index.map import Layer, Map
+from imbrex.problem.layout import ROLES, Role
 from imbrex.view.conv.group_merge import GroupMerge
 from imbrex.view.conv.implicit_gemm import Convolution
 from imbrex.view.copy.boxes import ArrayCopy, Boxes

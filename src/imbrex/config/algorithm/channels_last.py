@@ -12,9 +12,10 @@ from math import gcd
 from typing import Final, TypeAlias
 
 from imbrex.chip import VECTOR_BYTES
-from imbrex.config.algorithm.task import READ, ConvTask, Role
+from imbrex.config.algorithm.task import READ, ConvTask
 from imbrex.index.map import Dim, Map
 from imbrex.index.query import vector_width
+from imbrex.problem.layout import Role
 from imbrex.view.conv import implicit_gemm
 from imbrex.view.copy.boxes import ArrayCopy, Boxes
 from imbrex.view.copy.channels_last import ChannelsLast, is_channels_last

@@ -18,7 +18,7 @@ from imbrex.config.algorithm.form import GemmForm
 from imbrex.config.algorithm.phases import are_apart
 from imbrex.config.algorithm.pointwise import pointwise_of
 from imbrex.config.algorithm.product import End, Launch, Product, Products, product_of, reached
-from imbrex.config.algorithm.task import ConvTask, Role
+from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.algorithm.windows import weights_of, windows_of
 from imbrex.config.halo.choice import Windows
 from imbrex.config.halo.lines import LinesTuning, WindowTuning
@@ -30,6 +30,7 @@ from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Map
 from imbrex.problem.conv import Direction
+from imbrex.problem.layout import Role
 from imbrex.view.conv import implicit_gemm
 from imbrex.view.conv.phase_rows import leaves_rows
 from imbrex.view.conv.phase_tiles import PhaseTile, phase_tiles

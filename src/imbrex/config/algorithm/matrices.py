@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from imbrex.config.algorithm.aligned import aligned
 from imbrex.config.algorithm.product import End, Launch, Product, Products, copied, product_of
-from imbrex.config.algorithm.task import OPERANDS, GemmTask
+from imbrex.config.algorithm.task import GemmTask
 from imbrex.config.xdlops.data_tiled import data_tiled_tuning
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.view.copy.boxes import Boxes
 from imbrex.view.copy.data_tiled import DataTiled
 from imbrex.view.gemm.product import GemmView
-from imbrex.view.mma import Operand
+from imbrex.view.mma import OPERANDS, Operand
 from imbrex.view.swizzle import tile_kernel
 
 __all__ = ["Tiled", "aligned_products", "data_tiled", "data_tiled_products", "direct_products"]

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from imbrex.dtype import DType
 from imbrex.index.map import Dim, Layer
 from imbrex.problem import Conv2d, Gemm
 from imbrex.problem.conv import Direction
+from imbrex.problem.layout import ROLES, Role
 from imbrex.view.conv.implicit_gemm import Convolution
 from imbrex.view.gemm.product import GemmView, plain
-from imbrex.view.mma import Operand
+from imbrex.view.mma import OPERANDS, Operand
 from imbrex.view.strided import strided
 
-__all__ = ["OPERANDS", "READ", "ROLES", "ConvTask", "GemmTask", "Role", "gemm_task_of", "task_of"]
+__all__ = ["READ", "ConvTask", "GemmTask", "gemm_task_of", "task_of"]
 
-Role: TypeAlias = Literal["filter", "input", "output"]
-ROLES: Final[tuple[Role, Role, Role]] = ("filter", "input", "output")
-OPERANDS: Final[tuple[Operand, Operand, Operand]] = ("a", "b", "c")
 WRITTEN: Final[Mapping[Direction, Role]] = {
     "forward": "output",
     "backward_data": "input",

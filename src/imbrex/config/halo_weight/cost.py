@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from imbrex.chip import LINE_BYTES, WeightRates
-from imbrex.config.halo_weight.plan import SUM_BYTES, HaloWeightPlan, HaloWeightTuning
+from imbrex.config.halo_weight.plan import HaloWeightPlan, HaloWeightTuning
 from imbrex.config.spent import Spent
+from imbrex.config.warpgroup.consumers import SUM_BYTES
 from imbrex.config.warpgroup.instruction import instruction_of
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import Multiplied, norm

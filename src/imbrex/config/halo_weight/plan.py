@@ -14,17 +14,15 @@ from typing import ClassVar, Final
 from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import GemmContext
-from imbrex.config.warpgroup.consumers import ConsumersPlan, OfBoxes
+from imbrex.config.warpgroup.consumers import SUM_BYTES, ConsumersPlan, OfBoxes
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.piece import piece_bytes
 from imbrex.view.stage.shared_layout import SharedLayout
 
-__all__ = ["MOST_SPAN", "SUM_BYTES", "HaloWeightPlan", "HaloWeightTuning"]
+__all__ = ["MOST_SPAN", "HaloWeightPlan", "HaloWeightTuning"]
 
 MOST_SPAN: Final = 16
 """Columns that a window reaches to the right of a pixel: so many more are read behind what is loaded."""
-SUM_BYTES: Final = 4
-"""Bytes of a sum of a share."""
 
 
 @dataclass(frozen=True)

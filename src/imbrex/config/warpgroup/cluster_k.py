@@ -16,12 +16,12 @@ from imbrex.chip import GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.config.rules import Illegal, Reasons
 from imbrex.config.tiles import TileSchedule
+from imbrex.config.warpgroup.consumers import SUM_BYTES
 from imbrex.config.warpgroup.correction import corrected
 from imbrex.config.warpgroup.cost import Priced
 from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.space import warpgroup_space
-from imbrex.config.warpgroup.steps import SUM_BYTES
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.stage.shared_tile import ATOM_ROWS
 

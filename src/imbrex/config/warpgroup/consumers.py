@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.context import GemmContext
@@ -13,6 +13,7 @@ from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
 
 __all__ = [
+    "SUM_BYTES",
     "ConsumersPlan",
     "Held",
     "OfBoxes",
@@ -22,6 +23,9 @@ __all__ = [
     "Tiled",
     "accumulators",
 ]
+
+SUM_BYTES: Final = 4
+"""Bytes of a sum."""
 
 
 class Tiled(Protocol):

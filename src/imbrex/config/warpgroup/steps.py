@@ -18,8 +18,9 @@ from functools import cached_property
 from math import log2
 from typing import Final
 
-from imbrex.chip import VECTOR_BYTES, GpuMachine, ProductRates
+from imbrex.chip import COPY_BYTES, VECTOR_BYTES, GpuMachine, ProductRates
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
+from imbrex.config.warpgroup.consumers import SUM_BYTES
 from imbrex.config.warpgroup.instruction import instruction_of
 from imbrex.config.warpgroup.plan import WarpgroupPlan
 from imbrex.config.warpgroup.rates import rates_of
@@ -29,11 +30,8 @@ from imbrex.view.mma import Instruction
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.piece import ROW_BYTES, piece_columns
 
-__all__ = ["SUM_BYTES", "Multiplied", "Steps", "Streams", "crosses", "norm"]
+__all__ = ["Multiplied", "Steps", "Streams", "crosses", "norm"]
 
-SUM_BYTES: Final = 4
-COPY_BYTES: Final = 4
-"""The least that a load brings to shared memory past the registers."""
 MATRIX_BYTES: Final = 2
 
 

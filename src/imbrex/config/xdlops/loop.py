@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from math import gcd
 from typing import Final
 
-from imbrex.chip import GPU_MACHINES, VECTOR_BYTES, GpuMachine, Rates
+from imbrex.chip import GPU_MACHINES, NARROWEST, TURN, VECTOR_BYTES, GpuMachine, Rates
 from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.config.xdlops.stage import TileCopy
 from imbrex.timing.operation import Loop, Operation
@@ -29,11 +29,8 @@ __all__ = ["loop_of", "modelled"]
 
 JOINING: Final = {1: 1.25, 2: 0.5}
 """Vector instructions for an element of so many bytes that fills no register, as the compiler joins them."""
-TURN: Final = 4
 TAP_INSTRUCTIONS: Final = 20
 """Vector instructions that take k apart into the pixels of a window, with their guards, as compiled."""
-NARROWEST: Final = 4
-"""Bytes of a lane below which an access takes no less time."""
 
 
 def _rates(plan: XdlopsPlan) -> Rates:

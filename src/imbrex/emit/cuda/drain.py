@@ -7,7 +7,7 @@ from imbrex.dtype import F32, I32
 from imbrex.emit import c
 from imbrex.emit.cuda import epilogue_operands
 from imbrex.emit.cuda.layout import staging
-from imbrex.emit.cuda.member import boolean, method, static
+from imbrex.emit.cuda.member import ELEMENT, boolean, method, static
 from imbrex.emit.cuda.multiply import sum_type
 from imbrex.emit.cuda.sums import column_of_sum
 from imbrex.index.atom import Div, Mod, Select, Xor
@@ -19,7 +19,6 @@ from imbrex.view.tensor import Box
 
 __all__ = ["constants", "functions", "stores_boxes"]
 
-ELEMENT = "int32_t batch, int32_t row, int32_t column"
 SUM = "int32_t lane, int32_t number"
 
 

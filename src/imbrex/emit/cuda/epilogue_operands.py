@@ -13,7 +13,7 @@ from typing import Final, assert_never
 from imbrex.dtype import F32
 from imbrex.emit import c, epilogue
 from imbrex.emit.cuda.layout import registers, staging
-from imbrex.emit.cuda.member import are_of_count, boolean, method
+from imbrex.emit.cuda.member import ELEMENT, are_of_count, boolean, method
 from imbrex.index.expr import var
 from imbrex.index.query import moves_as_vector, pointer_step
 from imbrex.index.rule import COUNT, Guard
@@ -31,7 +31,6 @@ from imbrex.view.mma.hopper import ROWS
 
 __all__ = ["arrays", "ends_in_relu", "finishing"]
 
-ELEMENT: Final = "int32_t batch, int32_t row, int32_t column"
 WORD: Final = 4
 KEPT: Final = 36
 """Registers of a lane for all but its sums and what waits beside them."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from imbrex.index.expr import lin
 from imbrex.index.rule import COUNT, Guard
 
-__all__ = ["are_of_count", "boolean", "method", "static", "static_or_method"]
+__all__ = ["ELEMENT", "are_of_count", "boolean", "method", "static", "static_or_method"]
+
+ELEMENT: Final = "int32_t batch, int32_t row, int32_t column"
+"""Parameters of a function of one element of C."""
 
 
 def static(result: str, name: str, parameters: str, value: str, *, is_constant: bool = False) -> str:

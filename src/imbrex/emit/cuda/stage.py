@@ -7,7 +7,7 @@ from functools import reduce
 from math import prod
 from typing import assert_never
 
-from imbrex.chip import GpuMachine
+from imbrex.chip import COPY_BYTES, GpuMachine
 from imbrex.emit import c
 from imbrex.emit.cuda.member import are_of_count, boolean, method, static, static_or_method
 from imbrex.index.atom import Param
@@ -26,8 +26,6 @@ __all__ = ["constants", "functions"]
 
 IN_FLIGHT = {1: 48, 2: 48, 3: 24}
 """Consumers -> registers of a producer's lane for what it has loaded and not yet put."""
-COPY_BYTES = 4
-"""The least that a lane copies to shared memory past its registers."""
 TILE_STEP = "int32_t batch, int32_t tile, int32_t step"
 ELEMENT = f"{TILE_STEP}, int32_t k, int32_t d"
 

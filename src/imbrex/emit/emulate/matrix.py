@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from imbrex.dtype import DTYPES, F32, SCALED
 from imbrex.emit import c
+from imbrex.index.digits import row_major
 from imbrex.index.expr import var
 from imbrex.index.map import Map
-from imbrex.index.query import address
 from imbrex.view.mma import Instruction
 from imbrex.view.mma import instruction as table_instruction
 
@@ -51,7 +51,7 @@ def _row_major(map: Map) -> str:
     """C text of the row-major offset that a lane and a register name."""
     lane, slot = (var(name, size) for name, (_, size) in zip(("lane", "slot"), map.upper, strict=True))
     point = map.at([lane, slot])
-    offset = c.index(address(point.coords, [d.size for d in map.lower]))
+    offset = c.index(row_major(point.coords, [d.size for d in map.lower]))
     return f"{c.guards(point.guards)} ? {offset} : -1" if point.guards else offset
 
 

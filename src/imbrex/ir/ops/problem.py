@@ -30,12 +30,8 @@ from imbrex.ir.ops.scales import verify_scales
 from imbrex.ir.shape import Size, agree, element_of, rank_of, shape_of
 from imbrex.ir.source import InvalidField, LocatedParser, expect
 from imbrex.problem.axis import Axis
+from imbrex.problem.layout import DIMENSIONS, Role
 
-DIMS: Final = {
-    "filter": ("k", "c", "y", "x"),
-    "input": ("n", "c", "hi", "wi"),
-    "output": ("n", "k", "ho", "wo"),
-}
 AXES: Final = (("ho", "hi", "y"), ("wo", "wi", "x"))
 """Output, input and window of height and of width."""
 DRAFT_NAMES: Final = {"h": "hi", "w": "wi", "ko": "k", "ci": "c", "ni": "n", "no": "n"}
@@ -102,7 +98,7 @@ class ConvOp(MiopenOp):
         return "g" in self.filter_layout.data
 
     def verify_(self) -> None:
-        for index, role in enumerate(DIMS):
+        for index, role in enumerate(DIMENSIONS):
             self._verify_layout(role, index)
         for key, value in (("dilations", self.dilations.data), ("strides", self.strides.data)):
             expect(len(value) == 2, f"'{key}' takes [height, width], got {len(value)} numbers", key)
@@ -125,9 +121,9 @@ class ConvOp(MiopenOp):
         message = f"'merged_groups' {count} does not divide {groups} groups"
         expect(count > 0 and (groups is None or groups % count == 0), message, "merged_groups")
 
-    def _verify_layout(self, role: str, operand: int) -> None:
+    def _verify_layout(self, role: Role, operand: int) -> None:
         names, key = self.layouts[role], f"{role}_layout"
-        want = (*(("g",) if self.is_grouped else ()), *DIMS[role])
+        want = (*(("g",) if self.is_grouped else ()), *DIMENSIONS[role])
         for i, name in enumerate(names):
             fix = f"; write '{DRAFT_NAMES[name]}'" if DRAFT_NAMES.get(name) in want else suggest(name, want)
             expect(name in want, f"the {role} has no dimension '{name}'{fix}", key, i)
@@ -142,7 +138,7 @@ class ConvOp(MiopenOp):
 
     def _verify_sizes(self) -> None:
         seen: dict[str, tuple[str, Size]] = {}
-        for index, role in enumerate(DIMS):
+        for index, role in enumerate(DIMENSIONS):
             for name, size in self.sizes(role).items():
                 owner, other = seen.setdefault(name, (role, size))
                 message = f"'{name}' is {size} in the {role} but {other} in the {owner}"

@@ -24,11 +24,11 @@ from imbrex.ir.attrs import Int, Layout, Names
 from imbrex.ir.entry import Entry, spelled
 from imbrex.ir.ops.finish import FinishOp
 from imbrex.ir.ops.form import MiopenOp
-from imbrex.ir.ops.problem import DIMS
 from imbrex.ir.shape import Shape, Size, agree, element_of, memref, shape_of, shape_text, space_of
 from imbrex.ir.source import InvalidField, expect
+from imbrex.problem.layout import DIMENSIONS
 
-PROBLEM_DIMS: Final = {"g", *(name for names in DIMS.values() for name in names)}
+PROBLEM_DIMS: Final = {"g", *(name for names in DIMENSIONS.values() for name in names)}
 
 
 class Side(NamedTuple):

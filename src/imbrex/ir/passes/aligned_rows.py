@@ -20,13 +20,13 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from imbrex.config.algorithm.aligned import ALREADY, aligned
-from imbrex.config.algorithm.task import OPERANDS
 from imbrex.ir.attrs import Bool
 from imbrex.ir.ops.problem import GemmOp
 from imbrex.ir.passes.copies import copied
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.source import InvalidOp
 from imbrex.ir.task import gemm_task_of
+from imbrex.view.mma import OPERANDS
 
 __all__ = ["AlignedRows"]
 

@@ -28,7 +28,8 @@ from imbrex.ir.passes.tiling import number
 from imbrex.ir.rewrite import Run, blaming, rewrite_each
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
-from imbrex.ir.task import ROLES, task_of
+from imbrex.ir.task import task_of
+from imbrex.problem.layout import ROLES
 from imbrex.view.copy.plane_tiles import PlaneTiles
 
 __all__ = ["ChannelsLast", "MergeGroups", "WindowRows"]

@@ -39,7 +39,8 @@ from imbrex.ir.passes.tiling import number
 from imbrex.ir.rewrite import Run, properties, rewrite_each
 from imbrex.ir.shape import element_of, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.ir.task import ROLES, direction_of, task_of
+from imbrex.ir.task import direction_of, task_of
+from imbrex.problem.layout import ROLES
 from imbrex.view.conv.phase_box import Phases
 from imbrex.view.conv.phase_tiles import PhaseTile
 from imbrex.view.conv.share_sum import ShareSum

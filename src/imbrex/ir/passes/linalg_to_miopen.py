@@ -31,9 +31,9 @@ from xdsl.rewriter import Rewriter
 
 from imbrex.ir.attrs import Bool, Float, Ints, Names, Padding
 from imbrex.ir.ops import Conv2dOp, GemmOp, LinalgConvOp
-from imbrex.ir.ops.problem import DIMS
 from imbrex.ir.rewrite import blaming, replace_with
 from imbrex.ir.source import InvalidOp
+from imbrex.problem.layout import DIMENSIONS
 
 Layouts = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
@@ -92,8 +92,8 @@ def _from_named(op: ConvOperation | PoolingOperation) -> Conv2dOp:
 def _from_draft(op: LinalgConvOp) -> Conv2dOp:
     """The seeds' linalg.conv: what is not given is 1, 0, KCYX, NCHW and NKHW."""
     filter_layout, input_layout, output_layout = (
-        names.data if names is not None else DIMS[role]
-        for role, names in zip(DIMS, (op.filter_layout, op.input_layout, op.output_layout), strict=True)
+        names.data if names is not None else DIMENSIONS[role]
+        for role, names in zip(DIMENSIONS, (op.filter_layout, op.input_layout, op.output_layout), strict=True)
     )
     strides, dilations = op.strides or Ints((1, 1)), op.dilations or Ints((1, 1))
     padding = op.padding or Padding(((0, 0), (0, 0)))
@@ -105,7 +105,7 @@ def _conv(
     operands: Sequence[SSAValue], layouts: Layouts, strides: Ints, dilations: Ints, padding: Padding
 ) -> Conv2dOp:
     names: dict[str, Attribute] = {
-        f"{role}_layout": Names(layout) for role, layout in zip(DIMS, layouts, strict=True)
+        f"{role}_layout": Names(layout) for role, layout in zip(DIMENSIONS, layouts, strict=True)
     }
     rest = {"dilations": dilations, "strides": strides, "padding": padding}
     return Conv2dOp.build(operands=list(operands), properties=names | rest)

@@ -26,11 +26,12 @@ from imbrex.index import rule as rules
 from imbrex.ir.attrs import Sizes
 from imbrex.ir.from_problem import CONVOLUTIONS
 from imbrex.ir.ops import GemmOp, GridwiseGemmOp, TransformOp
-from imbrex.ir.ops.problem import AXES, DIMS, DRAFT_NAMES, ConvOp
+from imbrex.ir.ops.problem import AXES, DRAFT_NAMES, ConvOp
 from imbrex.ir.ops.view import PROBLEM_DIMS
 from imbrex.ir.shape import Shape, Size, agree, element_of, memref, shape_of, shape_text, space_of
 from imbrex.ir.source import InvalidOp
 from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.problem.layout import DIMENSIONS
 from imbrex.problem.text import parse_problem
 
 Numbers = tuple[int, ...]
@@ -176,14 +177,14 @@ def _arrays(module: ModuleOp) -> Iterator[tuple[Operation, str, SSAValue, Sequen
     for op in module.walk():
         match op:
             case ConvOp():
-                for i, role in enumerate(DIMS):
+                for i, role in enumerate(DIMENSIONS):
                     yield op, role, op.operands[i], op.layouts[role]
             case GemmOp():
                 for i, role in enumerate("abc"):
                     yield op, role, op.operands[i], ()
             case TransformOp(source_layout=names) if names is not None:
                 own = dims_named(names.data)
-                roles = [role for role, dims in DIMS.items() if set(own) - {"g"} == set(dims)]
+                roles = [role for role, dims in DIMENSIONS.items() if set(own) - {"g"} == set(dims)]
                 yield op, roles[0] if roles else "array", op.source, own
             case _:
                 pass

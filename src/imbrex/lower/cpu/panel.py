@@ -15,8 +15,9 @@ import numpy as np
 
 from imbrex.dtype import DType
 from imbrex.index.atom import Div
+from imbrex.index.digits import row_major
 from imbrex.index.expr import Index, Lin, lin, select, var
-from imbrex.index.query import Separated, address, separate
+from imbrex.index.query import Separated, separate
 from imbrex.index.rule import Guard
 from imbrex.ir.chain import finish_of
 from imbrex.ir.ops.standard import SSAValue
@@ -178,7 +179,7 @@ def _panel(reader: Reader, value: SSAValue, index: Sequence[SSAValue]) -> Ref:
     buffer, base, map = reader.root(value)
     assert map is None, "panels lie in plain buffers"
     position = reader.index(index)
-    return Ref(buffer, address([*position, *([lin(0)] * (len(sizes(base)) - len(position)))], sizes(base)))
+    return Ref(buffer, row_major([*position, *([lin(0)] * (len(sizes(base)) - len(position)))], sizes(base)))
 
 
 def _multiplier(panels: SSAValue) -> CpuUnit:

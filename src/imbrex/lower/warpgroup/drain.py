@@ -7,11 +7,13 @@ from typing import Final, Literal
 
 from imbrex.chip import VECTOR_BYTES
 from imbrex.config.access import access_of
+from imbrex.config.warpgroup.plan import SWIZZLES
 from imbrex.dtype import DType
 from imbrex.index.atom import Var
+from imbrex.index.digits import row_major
 from imbrex.index.expr import Lin, var
 from imbrex.index.map import Map
-from imbrex.index.query import address, vector_width
+from imbrex.index.query import vector_width
 from imbrex.ir.chain import finish_of, named_under
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
@@ -22,12 +24,10 @@ from imbrex.lower.warpgroup.stage import DIMS, grown_over, operand
 from imbrex.problem.epilogue import parted
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.piece import ROW_BYTES, piece_columns
-from imbrex.view.stage.shared_tile import Swizzle
 from imbrex.view.tensor import Box, Refused, store_access
 
 __all__ = ["drain"]
 
-SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
 STORED_BYTES: Final = (2, 4)
 """Bytes of the elements of C that lanes stage for a TMA store."""
 
@@ -41,7 +41,7 @@ def drain(op: WarpgroupGemmOp, reader: Reader) -> Drain:
     grown = grown_over(map, {"gemmM": rows, "gemmN": columns})
     indices = {"gemmG": var("batch", grid.g), "gemmM": var("row", rows), "gemmN": var("column", columns)}
     point = grown.at([indices[dim.name] for dim in grown.upper])
-    offset = address(point.coords, [dim.size for dim in map.lower])
+    offset = row_major(point.coords, [dim.size for dim in map.lower])
     sizes = {"gemmM": rows, "gemmN": columns}
     finish = _finish(op.c, sizes, indices, reader)
     factors, method = (number(op.alpha, 1.0), number(op.beta, 0.0)), number(op.store_method, "set")

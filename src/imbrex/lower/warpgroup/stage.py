@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import gcd
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Final, Literal, TypeVar
 
 from imbrex.chip import VECTOR_BYTES
 from imbrex.config.access import access_of
@@ -12,9 +12,10 @@ from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.warpgroup.plan import shared_tile, stretch
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
+from imbrex.index.digits import row_major
 from imbrex.index.expr import Lin, var
 from imbrex.index.map import Map
-from imbrex.index.query import address, vector_width
+from imbrex.index.query import vector_width
 from imbrex.ir.chain import named_map
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
@@ -22,6 +23,7 @@ from imbrex.lower.buffer import Buffer
 from imbrex.lower.reader import Reader
 from imbrex.lower.warpgroup.pipeline import Lanes, Stage
 from imbrex.view.gemm import product
+from imbrex.view.mma import Operand
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.shared_layout import Residency
 from imbrex.view.stage.shared_tile import SharedTile
@@ -29,7 +31,6 @@ from imbrex.view.tensor import Product, Refused, access, halo_access
 
 __all__ = ["DIMS", "Operand", "grown_over", "operand", "operand_map", "raster", "served", "stage"]
 
-Operand: TypeAlias = Literal["a", "b", "c"]
 DIMS: Final[Mapping[Operand, tuple[str, str, str]]] = {
     "a": ("gemmG", "gemmK", "gemmM"),
     "b": ("gemmG", "gemmK", "gemmN"),
@@ -90,7 +91,7 @@ def _lanes(map: Map, own: str, tile: SharedTile, counts: tuple[int, int], dtype:
         "d": gcd(vector_width(grown, own, widest), d),
     }
     along = major if widths[major] >= max(widths.values()) else ("d" if major == "k" else "k")
-    offset = address(point.coords, [dim.size for dim in map.lower])
+    offset = row_major(point.coords, [dim.size for dim in map.lower])
     return Lanes(offset, point.guards, widths[along], along, reason)
 
 

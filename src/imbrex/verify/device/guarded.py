@@ -11,6 +11,8 @@ from importlib import import_module
 from typing import Any
 
 from imbrex.problem import Operand, Problem
+from imbrex.run.guarded import CANARY
+from imbrex.run.watched import MARGIN
 from imbrex.verify.compare import Comparison
 from imbrex.verify.data import Values, problem_before
 from imbrex.verify.device.check import compared, drawn, element_type, gaps, operand_view
@@ -19,9 +21,6 @@ from imbrex.verify.unit import Unit
 from imbrex.verify.verdict import Pass
 
 __all__ = ["Guarded", "checked", "compared_results", "fault_of", "is_same"]
-
-MARGIN = 4096
-CANARY = 0xFF
 
 
 class Guarded:

@@ -14,18 +14,14 @@ Law: the convolution of the copies, without padding, has the same sums; it gains
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
 
 from imbrex.chip import VECTOR_BYTES, WARPGROUPS
 from imbrex.index.map import Dim, Entry, Map, passing, replacing
 from imbrex.index.rule import Merge, Pad, Unmerge
 from imbrex.view.conv.implicit_gemm import Axis, Convolution
-from imbrex.view.copy.data_tiled import Items, in_chunks
+from imbrex.view.copy.data_tiled import CHUNKS, Items, in_chunks
 
 __all__ = ["WindowRows", "window_rows"]
-
-CHUNKS: Final = 4
-"""Pieces of 16 bytes that a work item moves."""
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,12 @@ from imbrex.chip import VECTOR_BYTES
 from imbrex.index.map import Dim, Map, passing, replacing
 from imbrex.index.rule import Merge, Unmerge
 from imbrex.view.copy.channels_last import ChannelsLast, is_channels_last
-from imbrex.view.copy.data_tiled import Items, in_chunks
+from imbrex.view.copy.data_tiled import CHUNKS, Items, in_chunks
 
 __all__ = ["aligned", "items"]
 
 EITHER: Final = 2
 """Bytes of elements that the matrix unit also takes with rows or columns together."""
-CHUNKS: Final = 4
-"""Pieces of a work item, whose loads are under way together."""
 
 
 def aligned(

@@ -32,9 +32,10 @@ from imbrex.view.gemm.product import GemmView, overhang
 from imbrex.view.mma import Operand
 from imbrex.view.swizzle import OPERAND_DIMS, Digit, Part, Swizzle, TileKernel
 
-__all__ = ["DataTiled", "Items", "in_chunks"]
+__all__ = ["CHUNKS", "DataTiled", "Items", "in_chunks"]
 
-
+CHUNKS: Final = 4
+"""Pieces of 16 bytes that a work item of a copy moves, whose loads are under way together."""
 GEMM_NAMES: Final[Mapping[str, str]] = {"m": "gemmM", "n": "gemmN", "k": "gemmK"}
 
 

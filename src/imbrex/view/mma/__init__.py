@@ -11,13 +11,14 @@ from imbrex.view.mma.cells import (
     lane_registers_of,
     register_text,
 )
-from imbrex.view.mma.instruction import BITS, BUILTIN_TYPES, SCALED, Instruction, Operand
+from imbrex.view.mma.instruction import BITS, BUILTIN_TYPES, OPERANDS, SCALED, Instruction, Operand
 from imbrex.view.mma.table import CHIPS, in_registers, instruction, instructions, nearest, on_chip, taking
 
 __all__ = [
     "BITS",
     "BUILTIN_TYPES",
     "CHIPS",
+    "OPERANDS",
     "SCALED",
     "Element",
     "Instruction",

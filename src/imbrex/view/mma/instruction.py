@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES, SCALED
 from imbrex.index.map import Map
 
-__all__ = ["BITS", "BUILTIN_TYPES", "SCALED", "Instruction", "Operand"]
+__all__ = ["BITS", "BUILTIN_TYPES", "OPERANDS", "SCALED", "Instruction", "Operand"]
 
 Operand: TypeAlias = Literal["a", "b", "c"]
+OPERANDS: Final[tuple[Operand, ...]] = get_args(Operand)
 
 BITS: Mapping[str, int] = {
     **{t.name: t.bits for t in DTYPES.values()},

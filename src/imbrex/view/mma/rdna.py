@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from imbrex.index.map import Map
+from imbrex.view.mma.cdna import CALCULATOR
 from imbrex.view.mma.instruction import BITS, Instruction
 from imbrex.view.mma.layout import (
     Side,
@@ -26,7 +27,6 @@ from imbrex.view.mma.layout import (
 __all__ = ["RDNA", "wmma"]
 
 RDNA: Final = ("gfx11", "gfx12")
-CALCULATOR: Final = "AMD matrix instruction calculator 1.3.2"
 EDGE: Final = 16
 
 # C    A    B     K   cycles   operand and result in a wave of 32, of 64

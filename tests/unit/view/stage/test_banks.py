@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.view.neighbours import bank_conflicts
 
+from imbrex.index.digits import row_major
 from imbrex.index.expr import Lin, lin
 from imbrex.index.map import Dim, Map, layer_over
-from imbrex.index.query import address
 from imbrex.index.rule import Merge, PassThrough, Xor
 
 P = PassThrough()
@@ -62,7 +62,7 @@ def _xor_layout(chunks: int, width: int) -> Callable[[int, int], Lin]:
         layer_over(_dims(r=64, c=chunks, e=width), (P, "r", "r"), (Merge(), "k", "c e")),
         layer_over(_dims(r=64, c=chunks, e=width), (Xor(), "r c", "r c"), (P, "e", "e")),
     ))  # fmt: skip
-    return lambda row, column: address(map.at([row, column]).coords, [d.size for d in map.lower])
+    return lambda row, column: row_major(map.at([row, column]).coords, [d.size for d in map.lower])
 
 
 def _rows(stride: int) -> Callable[[int, int], Lin]:

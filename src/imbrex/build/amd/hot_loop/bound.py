@@ -19,14 +19,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from imbrex.build.amd.hot_loop.kind import access_of, unit_of
-from imbrex.build.amd.hot_loop.rates import TURN, matrix_clocks, modelled, rates_of, vector_clocks
+from imbrex.build.amd.hot_loop.rates import matrix_clocks, modelled, rates_of, vector_clocks
 from imbrex.build.amd.hot_loop.text import Inst
-from imbrex.chip import GpuMachine
+from imbrex.chip import NARROWEST, TURN, GpuMachine
 
 __all__ = ["Bound", "Conflicts", "bound_of", "transfer_clocks"]
-
-NARROWEST = 4
-"""Bytes of a lane below which an access takes no less time: it has one address and one bank all the same."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ import subprocess
 from collections.abc import Sequence
 
 from imbrex.build.amd.hot_loop.kind import unit_of
-from imbrex.build.amd.hot_loop.rates import TURN, matrix_clocks, modelled
+from imbrex.build.amd.hot_loop.rates import matrix_clocks, modelled
 from imbrex.build.amd.hot_loop.text import Inst
+from imbrex.chip import TURN
 
 __all__ = ["find_mca", "mca_busy"]
 

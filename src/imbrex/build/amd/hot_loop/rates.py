@@ -8,14 +8,12 @@ the path to the first-level cache serve all four.
 from __future__ import annotations
 
 from imbrex.build.amd.hot_loop.text import Inst
-from imbrex.chip import GPU_MACHINES, GpuMachine, Rates
+from imbrex.chip import GPU_MACHINES, TURN, GpuMachine, Rates
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.view.mma import instructions
 
-__all__ = ["TURN", "matrix_clocks", "modelled", "rates_of", "vector_clocks"]
+__all__ = ["matrix_clocks", "modelled", "rates_of", "vector_clocks"]
 
-TURN = 4
-"""Clocks from one turn of a SIMD to its next; a vector instruction of 64 lanes takes one turn."""
 
 _QUARTER_RATE = (
     "v_mul_lo",

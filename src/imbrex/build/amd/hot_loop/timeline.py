@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from imbrex.build.amd.hot_loop.bound import NARROWEST, Conflicts
+from imbrex.build.amd.hot_loop.bound import Conflicts
 from imbrex.build.amd.hot_loop.kind import access_of, unit_of
-from imbrex.build.amd.hot_loop.rates import TURN, matrix_clocks, modelled, vector_clocks
+from imbrex.build.amd.hot_loop.rates import matrix_clocks, modelled, vector_clocks
 from imbrex.build.amd.hot_loop.text import Inst
-from imbrex.chip import GpuMachine
+from imbrex.chip import NARROWEST, TURN, GpuMachine
 from imbrex.timing.compute_unit import simulated
 from imbrex.timing.operation import Loop, Operation, Residents
 
