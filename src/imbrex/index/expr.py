@@ -11,7 +11,8 @@ floor division:
     (d * q + r) / d = q, (d * q + r) % d = r   when 0 <= r < d
     (a ^ b) ^ b               = a
 
-Only `_divmod` makes quotients and remainders: a `Div` built elsewhere would miss a reduction.
+Only `_divmod` makes quotients and remainders: a `Div` built elsewhere would miss a reduction.  What is
+divided by a constant is never negative: whole multiples are added to it, and taken off the quotient.
 `without_simplification()` turns the laws off; every value must stay the same.
 """
 
@@ -317,6 +318,8 @@ def _divmod(x: Lin, d: int) -> tuple[Lin, Lin]:
             big = _collect(((a, c // g) for a, c in rest.terms if c % g == 0), rest.const // g)
             q, r = _divmod(big, d // g)
             return whole + q, r * g + small
+    if low < 0:  # C rounds a negative quotient up
+        whole, rest = whole + low // d, rest - low // d * d
     q, r = _nested(rest, d) or (_atom(Div(rest, lin(d))), _atom(Mod(rest, lin(d))))
     return whole + q, r
 

@@ -138,6 +138,8 @@ def test_every_small_numerator(d: int) -> None:
         want = c1 * env["x"] + c2 * env["y"] + k
         for got, naive in zip(divide(num, d), (want // d, want % d), strict=True):
             assert (np.broadcast_to(got.eval(env), (3, 5)) == naive).all(), f"{num} by {d}: {got}"
+            divided = [atom.num for atom, _ in got.terms if isinstance(atom, Div | Mod)]
+            assert all(x.bounds[0] >= 0 for x in divided), f"{num} by {d}: {got}, and C rounds to zero"
             assert got.bounds[0] <= naive.min() and naive.max() <= got.bounds[1]
 
 
@@ -284,6 +286,8 @@ CANONICAL: list[tuple[Lin | int, str, int, int]] = [
     ((T + 4 * (W // 2)) // 4, "(t / 4) + (w / 2)", 0, 39),
     ((W // 2 + 3 * A) // 4, "(3*a + (w / 2)) / 4", 0, 9),
     ((W // 2 + 3) // 4, "(w + 6) / 8", 0, 6),
+    ((C - A + 4) // 2, "(-1*a + c + 4) / 2", 0, 7),
+    ((C - A) % 4, "(-1*a + c + 4) % 4", 0, 3),
     (P * C, "(c) * (p)", 0, 33),
     (A * (B * C), "(a) * ((b) * (c))", 0, 132),
     (C // P, "c / p", 0, 11),
