@@ -15,7 +15,7 @@ from tests.unit.library.test_build import MANY, NET
 from imbrex.library.cuda import CUDA
 from imbrex.library.dispatch import Part, header, source
 from imbrex.library.family import families
-from imbrex.library.make import beside
+from imbrex.library.make import companions
 from imbrex.problem import parse_problem
 from imbrex.run.cpu import Parameter
 from imbrex.version import __version__
@@ -29,8 +29,8 @@ TEXTS = {
     "net.h": header("net", FOUND, "cpu avx2"),
     "net_gpu.h": header("net", FOUND, "sm_90a", CUDA),
     "library.cpp": source("net", FOUND, PARTS),
-    **beside("net", FOUND),
-    "net_test_gpu.c": beside("net", FOUND, CUDA)["net_test.c"],
+    **companions("net", FOUND),
+    "net_test_gpu.c": companions("net", FOUND, CUDA)["net_test.c"],
 }
 
 

@@ -1,8 +1,8 @@
 """Names say what they are: a word that means several things is no part of a name of the package.
 
 `told` was a message, a label, a row and a callback, `asked` a query, an access and an option, `place` an
-index, an offset and a slot, `room` a workspace and a margin.  Text that users read may have such words,
-and so may keys of files that others wrote.
+index, an offset and a slot, `room` a workspace and a margin, `beside` what runs in parallel and
+what else there is.  Text that users read may have such words, and so may keys of files that others wrote.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ VAGUE = {
     "told": ("",),
     "asked": ("",),
     "room": ("",),
+    "goal": ("build/",),
+    "beside": ("config/", "library/", "emit/cuda/", "lower/"),
     "place": (
         "index/",
         "ir/meaning/",

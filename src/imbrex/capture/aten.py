@@ -104,17 +104,17 @@ def _mode(tally: Tally) -> Any:
     return Counting()
 
 
-def _note(tally: Tally, name: str, args: list[Any], words: dict[str, Any], result: Any) -> None:
+def _note(tally: Tally, name: str, args: list[Any], keywords: dict[str, Any], result: Any) -> None:
     reader = READERS.get(name)
     if reader is not None:
-        tally.add(name, lambda: reader(args, words, result))
+        tally.add(name, lambda: reader(args, keywords, result))
     elif any(part in name for part in UNSUPPORTED):
         tally.leave(name, "no problem states it")
     else:
         tally.pass_by(name)
 
 
-def _convolution(args: list[Any], words: dict[str, Any], result: Any) -> list[Problem]:
+def _convolution(args: list[Any], keywords: dict[str, Any], result: Any) -> list[Problem]:
     x, w, bias, stride, pad, dilation, is_transposed, _, groups = args
     after = None if bias is None else "x + bias"
     if not is_transposed:
@@ -123,24 +123,24 @@ def _convolution(args: list[Any], words: dict[str, Any], result: Any) -> list[Pr
 
 
 def _functional(
-    names: Sequence[str], is_transposed: bool, args: list[Any], words: dict[str, Any]
+    names: Sequence[str], is_transposed: bool, args: list[Any], keywords: dict[str, Any]
 ) -> list[Any]:
     """Arguments of `convolution`, from those of torch.nn.functional's, as inference mode shows them."""
-    given: dict[str, Any] = {**dict(zip(names, args, strict=False)), **words}
+    given: dict[str, Any] = {**dict(zip(names, args, strict=False)), **keywords}
     moves = [given.get(key, usual) for key, usual in (("stride", 1), ("padding", 0), ("dilation", 1))]
     fixed = (is_transposed, None, given.get("groups", 1))
     return [given["input"], given["weight"], given.get("bias"), *moves, *fixed]
 
 
-def _conv_forward(args: list[Any], words: dict[str, Any], result: Any) -> list[Problem]:
-    return _convolution(_functional(FORWARD, False, args, words), {}, result)
+def _conv_forward(args: list[Any], keywords: dict[str, Any], result: Any) -> list[Problem]:
+    return _convolution(_functional(FORWARD, False, args, keywords), {}, result)
 
 
-def _conv_transpose(args: list[Any], words: dict[str, Any], result: Any) -> list[Problem]:
-    return _convolution(_functional(TRANSPOSED, True, args, words), {}, result)
+def _conv_transpose(args: list[Any], keywords: dict[str, Any], result: Any) -> list[Problem]:
+    return _convolution(_functional(TRANSPOSED, True, args, keywords), {}, result)
 
 
-def _convolution_backward(args: list[Any], words: dict[str, Any], result: Any) -> list[Problem]:
+def _convolution_backward(args: list[Any], keywords: dict[str, Any], result: Any) -> list[Problem]:
     dy, x, w, _, stride, pad, dilation, is_transposed, _, groups, mask = args
     images, results = (dy, x) if is_transposed else (x, dy)
     conv = _conv(images, w, results, stride, pad, dilation, groups)
@@ -173,19 +173,19 @@ def _is_last(tensor: Any) -> bool:
     return bool(tensor.is_contiguous(memory_format=torch.channels_last))
 
 
-def _product(args: list[Any], words: dict[str, Any], result: Any) -> list[Problem]:
+def _product(args: list[Any], keywords: dict[str, Any], result: Any) -> list[Problem]:
     return [_multiplied(args[0], args[1])]
 
 
-def _added(args: list[Any], words: dict[str, Any], result: Any) -> list[Problem]:
+def _added(args: list[Any], keywords: dict[str, Any], result: Any) -> list[Problem]:
     """added + a b, with factors."""
     added, a, b = args
     after = "x + bias" if added.dim() == 1 else "x + residual"
-    return [_multiplied(a, b, float(words.get("alpha", 1)), after if words.get("beta", 1) else None)]
+    return [_multiplied(a, b, float(keywords.get("alpha", 1)), after if keywords.get("beta", 1) else None)]
 
 
-def _linear(args: list[Any], words: dict[str, Any], result: Any) -> list[Problem]:
-    bias = args[2] if len(args) > 2 else words.get("bias")
+def _linear(args: list[Any], keywords: dict[str, Any], result: Any) -> list[Problem]:
+    bias = args[2] if len(args) > 2 else keywords.get("bias")
     return [_multiplied(args[0], args[1].mT, 1.0, None if bias is None else "x + bias")]
 
 

@@ -19,16 +19,16 @@ from imbrex.tuner.outcome import Step
 
 __all__ = ["INTERRUPTED", "calibrated"]
 
-BESIDE: Final = ("PROBLEM", "--trials", "--devices", "--ray", "--report", "--layout", "--threads")
+OTHERS: Final = ("PROBLEM", "--trials", "--devices", "--ray", "--report", "--layout", "--threads")
 """Other words, which say nothing here."""
 BUDGET_S: Final = 300.0
 FAR: Final = 1.1
 """The factor from which on a parameter that differs from its default is shown."""
 
 
-def calibrated(target: Target, budget_s: float | None, jobs: int, form: str, beside: Sequence[object]) -> int:
-    """Calibrates, and shows what came of it.  beside: values of BESIDE."""
-    if said := next((name for name, value in zip(BESIDE, beside, strict=True) if value), None):
+def calibrated(target: Target, budget_s: float | None, jobs: int, form: str, others: Sequence[object]) -> int:
+    """Calibrates, and shows what came of it.  others: values of OTHERS."""
+    if said := next((name for name, value in zip(OTHERS, others, strict=True) if value), None):
         message = f"--calibrate measures problems of its own, and '{said}' is about those that are tuned"
         raise Diagnostic(message, hint="leave out one or the other")
     with open_user() as database:

@@ -114,8 +114,8 @@ def command(
     chosen = Choices(target, emulate, thread_count(threads), layout, Constraints())
     wanted = chosen.target
     if calibrate:
-        beside = (sources, trials, devices, ray, report, layout, threads)
-        return calibrated(wanted, budget, jobs or builders_of(wanted), form, beside)
+        others = (sources, trials, devices, ray, report, layout, threads)
+        return calibrated(wanted, budget, jobs or builders_of(wanted), form, others)
     if not sources:
         raise click.UsageError("Missing argument 'PROBLEM...'.")
     entries = problems_of(sources, layout, {wanted.chip}, skipped)

@@ -1,7 +1,7 @@
 """What the model spends the cycles of a configuration on, and which part makes one cost more than another.
 
-    beside  parts of a chip that work side by side: the longest counts, others the more the nearer they are
-    after   what adds up: starts, ways of results to memory, copies
+    parallel  parts of a chip that work side by side: the longest counts, others the more the nearer they are
+    after     what adds up: starts, ways of results to memory, copies
 
 Law: a configuration's parts take the cycles that rank it; what no part explains is the part `ELSE`.
 """
@@ -25,14 +25,14 @@ SEEN: Final = 1e-3
 class Spent:
     """Cycles by part; see the module."""
 
-    beside: Mapping[str, float]
+    parallel: Mapping[str, float]
     after: Mapping[str, float]
 
     @property
     def cycles(self) -> float:
         """Cycles of the whole."""
-        most = max(self.beside.values(), default=0.0)
-        shares = sum((part / most) ** OVERLAP for part in self.beside.values()) if most else 0.0
+        most = max(self.parallel.values(), default=0.0)
+        shares = sum((part / most) ** OVERLAP for part in self.parallel.values()) if most else 0.0
         return most * shares ** (1 / OVERLAP) + sum(self.after.values())
 
     def of(self, cycles: float) -> Spent:
@@ -43,33 +43,33 @@ class Spent:
         """All parts, and more that come after."""
         return replace(self, after={**self.after, **after})
 
-    def besides(self, beside: Mapping[str, float]) -> Spent:
-        """All parts, and more that go on beside."""
-        return replace(self, beside={**self.beside, **beside})
+    def alongside(self, parallel: Mapping[str, float]) -> Spent:
+        """All parts, and more that go on in parallel."""
+        return replace(self, parallel={**self.parallel, **parallel})
 
     def times(self, count: float) -> Spent:
         """All parts so often, one after the other."""
         return Spent(
-            {name: count * part for name, part in self.beside.items()},
+            {name: count * part for name, part in self.parallel.items()},
             {name: count * part for name, part in self.after.items()},
         )
 
 
 def spent_of_all(parts: Iterable[Spent]) -> Spent:
     """Products one after the other, part by part."""
-    beside, after = dict[str, float](), dict[str, float]()
+    parallel, after = dict[str, float](), dict[str, float]()
     for one in parts:
-        for whole, given in ((beside, one.beside), (after, one.after)):
+        for whole, given in ((parallel, one.parallel), (after, one.after)):
             for name, cycles in given.items():
                 whole[name] = whole.get(name, 0.0) + cycles
-    return Spent(beside, after)
+    return Spent(parallel, after)
 
 
 def behind(pick: Spent, other: Spent) -> str:
     """`L2 +1.2%`: the part that, taken from another configuration, makes the pick cost most more, and what
     share of the pick's cycles that is; "" where none does.
     """
-    costs = {name: pick.besides({name: part}).cycles for name, part in other.beside.items()}
+    costs = {name: pick.alongside({name: part}).cycles for name, part in other.parallel.items()}
     costs |= {name: pick.plus({name: part}).cycles for name, part in other.after.items()}
     name = max(costs, key=lambda part: costs[part], default="")
     more = costs.get(name, 0.0) / pick.cycles - 1

@@ -20,7 +20,7 @@ from imbrex.kernel import Kernel
 from imbrex.kernel.target import Target
 from imbrex.library.dispatch import Interface, header, table
 from imbrex.library.family import Family, Member, families
-from imbrex.library.make import Built, beside, linked, row_of
+from imbrex.library.make import Built, companions, linked, row_of
 from imbrex.problem import problem_text
 from imbrex.run.device import ALIGNMENT
 from imbrex.run.launch import Step, Zero
@@ -97,7 +97,7 @@ def cuda_library(
     (folder / f"{name}.h").write_text(header(name, found, str(target), CUDA), encoding="utf-8")
     report(f"linking lib{name}.so")
     linked(name, [("library.cpp", ("-I..",))], folder, Target("cpu", "generic").isa)
-    for file, text in beside(name, found, CUDA).items():
+    for file, text in companions(name, found, CUDA).items():
         (folder / file).write_text(text, encoding="utf-8")
     return Built(found, _report(name, kernels, found, target))
 

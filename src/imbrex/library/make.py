@@ -32,7 +32,7 @@ from imbrex.run.time import measure
 from imbrex.symbol import symbol_of
 from imbrex.version import __version__
 
-__all__ = ["Built", "Source", "Unit", "beside", "library", "linked", "row_of", "sourced"]
+__all__ = ["Built", "Source", "Unit", "companions", "library", "linked", "row_of", "sourced"]
 
 Unit: TypeAlias = tuple[str, tuple[str, ...]]
 """A file that is compiled, and the flags that are its own."""
@@ -95,7 +95,7 @@ def library(
         texts |= one.files
     put_sources(texts, folder / "source")
     linked(name, _units(sources, target), folder, target.isa, report)
-    for file, text in beside(name, found).items():
+    for file, text in companions(name, found).items():
         (folder / file).write_text(text, encoding="utf-8")
     (folder / "source" / f"{name}.h").rename(folder / f"{name}.h")
     (folder / "source" / "library.cpp").write_text(table.replace(f'"{name}.h"', f'"../{name}.h"'), "utf-8")
@@ -141,7 +141,7 @@ def linked(
         (at / leftover).unlink()
 
 
-def beside(name: str, found: Sequence[Family], interface: Interface = HOST) -> dict[str, str]:
+def companions(name: str, found: Sequence[Family], interface: Interface = HOST) -> dict[str, str]:
     """The test, and the package for CMake."""
     test = program(name, found, interface)
     return {f"{name}_test.c": test, f"{name}Config.cmake": CMAKE.replace("NAME", name)}

@@ -113,13 +113,15 @@ def _is_norm(node: Any, sums: Any) -> bool:
 
 def _normed(graph: Any, first: Any, norm: Any, named: dict[str, Any]) -> list[Any]:
     """Arguments of a convolution whose sums are scaled and shifted as the norm does it."""
-    words: dict[str, Any] = dict(zip(("input", "weight", "bias"), first.args[:3], strict=False))
-    words |= dict(zip(("stride", "padding", "dilation", "groups"), first.args[3:], strict=False))
-    words |= first.kwargs
+    arguments: dict[str, Any] = dict(zip(("input", "weight", "bias"), first.args[:3], strict=False))
+    arguments |= dict(zip(("stride", "padding", "dilation", "groups"), first.args[3:], strict=False))
+    arguments |= first.kwargs
     _, mean, variance, weight, shift, _, _, epsilon = norm.args
-    of = (mean, variance, weight, shift, epsilon, words.get("bias"), _value(first).dtype)
+    of = (mean, variance, weight, shift, epsilon, arguments.get("bias"), _value(first).dtype)
     pair = graph.call_function(folded, of)
     named["scale"] = graph.call_function(operator.getitem, (pair, 0))
-    words["bias"] = graph.call_function(operator.getitem, (pair, 1))
+    arguments["bias"] = graph.call_function(operator.getitem, (pair, 1))
     usual = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
-    return [words[name] for name in ("input", "weight", "bias")] + [words.get(n, v) for n, v in usual.items()]
+    return [arguments[name] for name in ("input", "weight", "bias")] + [
+        arguments.get(n, v) for n, v in usual.items()
+    ]

@@ -226,18 +226,18 @@ def addmm(
     expect_rank(2, "mat1", mat1)
     expect_rank(2, "mat2", mat2)
     columns = mat2.shape[1]
-    words = number("alpha", alpha), activation, kernels(fallback, batches)
+    options = number("alpha", alpha), activation, kernels(fallback, batches)
     factor = number("beta", beta)
     if factor == 0:
-        return _multiplied(mat1, mat2, None, None, *words)
+        return _multiplied(mat1, mat2, None, None, *options)
     expect_tensors("mat1", mat1, "input", input)
     expect_broadcast("input", input, (mat1.shape[0], columns))
     if not input.is_floating_point():
         factor = whole("beta", beta, -(2**31))
     added = input if factor == 1 else factor * input
     if added.dim() == 1 and added.shape[0] == columns:
-        return _multiplied(mat1, mat2, added, None, *words)
-    return _multiplied(mat1, mat2, None, added.expand(mat1.shape[0], columns), *words)
+        return _multiplied(mat1, mat2, added, None, *options)
+    return _multiplied(mat1, mat2, None, added.expand(mat1.shape[0], columns), *options)
 
 
 def _expect_matrices(rank: int, input: Any, mat2: Any, bias: Any, residual: Any) -> None:

@@ -24,10 +24,10 @@ _KEPT: Final = (type(None), *EXACT)
 
 @dataclass(frozen=True)
 class Fold:
-    """A scale and a bias, and copies of the numbers that they were made of.  words: what is no tensor."""
+    """A scale and a bias, and copies of the numbers that they were made of.  options: what is no tensor."""
 
     tensors: tuple[Any, ...]
-    words: tuple[Any, ...]
+    options: tuple[Any, ...]
     result: tuple[Any, Any]
 
 
@@ -35,23 +35,28 @@ def fold_of(norm: Any, layer: Any) -> tuple[Any, Any]:
     """The fold of a norm's numbers as they are now; a swapped layer keeps the last one."""
     tensors = _tensors(norm, layer)
     mean, variance, weight, shift, bias = tensors
-    words = norm.eps, layer.weight.dtype
+    options = norm.eps, layer.weight.dtype
     if torch.compiler.is_compiling():
-        return folded(mean, variance, weight, shift, norm.eps, bias, words[1])
+        return folded(mean, variance, weight, shift, norm.eps, bias, options[1])
     is_known = not torch.is_grad_enabled() and all(type(t) in _KEPT for t in tensors)
     if layer.weight.is_cuda:
-        launched = folded_on_gpu(tensors, *words) if is_known else None
-        return launched or folded(mean, variance, weight, shift, norm.eps, bias, words[1])
+        launched = folded_on_gpu(tensors, *options) if is_known else None
+        return launched or folded(mean, variance, weight, shift, norm.eps, bias, options[1])
     short = short_way()
     last: Fold | None = layer.imbrex_swapped.fold
-    if last is not None and short is not None and last.words == words and short.same(tensors, last.tensors):
+    if (
+        last is not None
+        and short is not None
+        and last.options == options
+        and short.same(tensors, last.tensors)
+    ):
         return last.result
-    result = folded(mean, variance, weight, shift, norm.eps, bias, words[1])
+    result = folded(mean, variance, weight, shift, norm.eps, bias, options[1])
     if short is not None and is_known:
         copies = tuple(None if t is None else t.detach().clone() for t in tensors)
         short.learn(copies)
         if short.same(tensors, copies):  # else nobody can tell whether they still are
-            layer.imbrex_swapped.fold = Fold(copies, words, result)
+            layer.imbrex_swapped.fold = Fold(copies, options, result)
     return result
 
 

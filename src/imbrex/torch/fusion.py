@@ -311,8 +311,8 @@ def _fuse(first: Any, nodes: Sequence[Any], wanted: Chain, graph: Any) -> None:
     with graph.inserting_before(nodes[-1]):
         layer = graph.get_attr(wanted.layer)
         norm = None if wanted.norm is None else graph.get_attr(wanted.norm)
-        words = (layer, first.args[0], norm, residual, wanted.activation)
-        made = graph.call_method("fused", words)
+        arguments = (layer, first.args[0], norm, residual, wanted.activation)
+        made = graph.call_method("fused", arguments)
     nodes[-1].replace_all_uses_with(made)
     for node in reversed(nodes):
         graph.erase_node(node)

@@ -83,10 +83,10 @@ def _by_factors(ctx: Any, dz: Any, x: Any, w: Any, scale: Any) -> Any:
     if dz is None:
         return (None,) * 12
     by_x, by_w, by_scale, by_bias, by_residual = ctx.needs_input_grad[:5]
-    words = (*ctx.moves, *ctx.kernels)
+    options = (*ctx.moves, *ctx.kernels)
     scaled = _times(dz, scale)
-    dx = _data(scaled, w, x.shape, *words) if by_x else None
-    dw = _weight(scaled, x, w.shape, *words) if by_w else None
+    dx = _data(scaled, w, x.shape, *options) if by_x else None
+    dw = _weight(scaled, x, w.shape, *options) if by_w else None
     sums = _conv2d(x, w, None, None, None, *ctx.moves, "", *ctx.kernels) if by_scale else None
     dscale = (dz * sums).sum((0, 2, 3), dtype=scale.dtype) if by_scale else None
     dbias = dz.sum((0, 2, 3)) if by_bias else None
@@ -111,17 +111,17 @@ def _conv2d_with_sums_tangent(ctx: Any, *given: Any) -> Any:
 def _conv2d_sums_tangent(ctx: Any, x: Any, w: Any, scale: Any, given: tuple[Any, ...]) -> Any:
     """The tangent of what the activation is applied to.  given: those of the op's arguments."""
     dx, dw, dscale, dbias, dresidual = given[:5]
-    words = (None, None, *ctx.moves, "", *ctx.kernels)
+    options = (None, None, *ctx.moves, "", *ctx.kernels)
     parts = [dresidual] if dresidual is not None else []
-    parts += [_conv2d(dx, w, scale, *words)] if dx is not None else []
-    parts += [_conv2d(x, dw, scale, *words)] if dw is not None else []
+    parts += [_conv2d(dx, w, scale, *options)] if dx is not None else []
+    parts += [_conv2d(x, dw, scale, *options)] if dw is not None else []
     if dscale is not None:
-        parts.append(_times(_conv2d(x, w, None, *words), dscale))
+        parts.append(_times(_conv2d(x, w, None, *options), dscale))
     total = _sum(parts)
     if dbias is None:
         return total
     rows = dbias.reshape(-1, 1, 1)
-    return total + rows if total is not None else rows + x.new_zeros(_conv2d(x, w, None, *words).shape)
+    return total + rows if total is not None else rows + x.new_zeros(_conv2d(x, w, None, *options).shape)
 
 
 def _sum(parts: Sequence[Any]) -> Any:
@@ -135,17 +135,17 @@ def _times(dz: Any, scale: Any) -> Any:
 
 def _keep_factors(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     del output
-    one, other, shape, *words = inputs
-    ctx.shape, ctx.words = tuple(shape), tuple(words)
+    one, other, shape, *options = inputs
+    ctx.shape, ctx.options = tuple(shape), tuple(options)
     _save(ctx, one, other)
 
 
 def _factors_tangent(op: Callable[..., Any]) -> Callable[..., Any]:
     def tangent(ctx: Any, dleft: Any, dright: Any, *_: Any) -> Any:
         left, right = ctx.saved_tensors
-        words = (ctx.shape, *ctx.words)
-        parts = [op(dleft, right, *words)] if dleft is not None else []
-        return _sum(parts + ([op(left, dright, *words)] if dright is not None else []))
+        options = (ctx.shape, *ctx.options)
+        parts = [op(dleft, right, *options)] if dleft is not None else []
+        return _sum(parts + ([op(left, dright, *options)] if dright is not None else []))
 
     return tangent
 
@@ -153,55 +153,55 @@ def _factors_tangent(op: Callable[..., Any]) -> Callable[..., Any]:
 def _data_backward(ctx: Any, g: Any) -> Any:
     dy, w = ctx.saved_tensors
     by_dy, by_w = ctx.needs_input_grad[:2]
-    ddy = _again(g, w, ctx.words) if by_dy else None
-    dw = _weight(dy, g, w.shape, *ctx.words) if by_w else None
+    ddy = _again(g, w, ctx.options) if by_dy else None
+    dw = _weight(dy, g, w.shape, *ctx.options) if by_w else None
     return ddy, dw, *(None,) * 7
 
 
 def _weight_backward(ctx: Any, g: Any) -> Any:
     dy, x = ctx.saved_tensors
     by_dy, by_x = ctx.needs_input_grad[:2]
-    ddy = _again(x, g, ctx.words) if by_dy else None
-    dx = _data(dy, g, x.shape, *ctx.words) if by_x else None
+    ddy = _again(x, g, ctx.options) if by_dy else None
+    dx = _data(dy, g, x.shape, *ctx.options) if by_x else None
     return ddy, dx, *(None,) * 7
 
 
-def _again(x: Any, w: Any, words: tuple[Any, ...]) -> Any:
-    """The convolution that a gradient is of.  words: its moves, fallback and batches."""
-    *moves, fallback, batches = words
+def _again(x: Any, w: Any, options: tuple[Any, ...]) -> Any:
+    """The convolution that a gradient is of.  options: its moves, fallback and batches."""
+    *moves, fallback, batches = options
     return _conv2d(x, w, None, None, None, *moves, "", fallback, batches)
 
 
 def _keep_product(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-    a, b, bias, residual, *words = inputs
-    ctx.words = tuple(words)
-    _save(ctx, a, b, *_of_activation(bias, residual, words[1], output))
+    a, b, bias, residual, *options = inputs
+    ctx.options = tuple(options)
+    _save(ctx, a, b, *_of_activation(bias, residual, options[1], output))
 
 
 def _product_backward(ctx: Any, dy: Any) -> Any:
     a, b, *kept = ctx.saved_tensors
-    alpha, activation, *kernels = ctx.words
+    alpha, activation, *kernels = ctx.options
     dz = _at_sums(dy, activation, kept, lambda bias, r: _product(a, b, bias, r, alpha, "", *kernels))
     return _by_matrices(ctx, dz, a, b)
 
 
 def _keep_product_with_sums(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-    a, b, _, _, *words = inputs
-    ctx.words = tuple(words)
+    a, b, _, _, *options = inputs
+    ctx.options = tuple(options)
     ctx.set_materialize_grads(False)
     _save(ctx, a, b, output[1])
 
 
 def _product_with_sums_backward(ctx: Any, dy: Any, dsums: Any) -> Any:
     a, b, kept = ctx.saved_tensors
-    return _by_matrices(ctx, _with_kept(dy, dsums, ctx.words[1], kept), a, b)
+    return _by_matrices(ctx, _with_kept(dy, dsums, ctx.options[1], kept), a, b)
 
 
 def _by_matrices(ctx: Any, dz: Any, a: Any, b: Any) -> Any:
     """The gradients of a product's arguments.  dz: by what the activation is applied to, or None."""
     if dz is None:
         return (None,) * 8
-    alpha, _, fallback, batches = ctx.words
+    alpha, _, fallback, batches = ctx.options
     by_a, by_b, by_bias, by_residual = ctx.needs_input_grad[:4]
     da = _product(dz, b.mT, None, None, alpha, "", fallback, batches) if by_a else None
     db = _product(a.mT, dz, None, None, alpha, "", fallback, batches) if by_b else None
@@ -211,7 +211,7 @@ def _by_matrices(ctx: Any, dz: Any, a: Any, b: Any) -> Any:
 
 def _product_tangent(ctx: Any, *given: Any) -> Any:
     a, b, *kept = ctx.saved_tensors
-    alpha, activation, *kernels = ctx.words
+    alpha, activation, *kernels = ctx.options
     dz = _product_sums_tangent(ctx, a, b, given)
     return _at_sums(dz, activation, kept, lambda bias, r: _product(a, b, bias, r, alpha, "", *kernels))
 
@@ -219,16 +219,16 @@ def _product_tangent(ctx: Any, *given: Any) -> Any:
 def _product_with_sums_tangent(ctx: Any, *given: Any) -> Any:
     a, b, kept = ctx.saved_tensors
     dz = _product_sums_tangent(ctx, a, b, given)
-    return _with_kept(dz, None, ctx.words[1], kept), dz
+    return _with_kept(dz, None, ctx.options[1], kept), dz
 
 
 def _product_sums_tangent(ctx: Any, a: Any, b: Any, given: tuple[Any, ...]) -> Any:
     da, db, dbias, dresidual = given[:4]
-    alpha, _, *kernels = ctx.words
-    words = (None, None, alpha, "", *kernels)
+    alpha, _, *kernels = ctx.options
+    options = (None, None, alpha, "", *kernels)
     parts = [dresidual] if dresidual is not None else []
-    parts += [_product(da, b, *words)] if da is not None else []
-    parts += [_product(a, db, *words)] if db is not None else []
+    parts += [_product(da, b, *options)] if da is not None else []
+    parts += [_product(a, db, *options)] if db is not None else []
     total = _sum(parts)
     if dbias is None:
         return total

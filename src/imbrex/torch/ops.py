@@ -96,9 +96,9 @@ def _conv2d_fake(
     stride: Sequence[int],
     pads: Sequence[int],
     dilation: Sequence[int],
-    *words: object,
+    *options: object,
 ) -> Any:
-    del scale, bias, residual, words
+    del scale, bias, residual, options
     shape = (x.shape[0], w.shape[0], *spans(x.shape[2:], w.shape[2:], stride, pads, dilation))
     return images(shape, x, w)
 
@@ -134,8 +134,8 @@ def _gradient(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[
     return computed
 
 
-def _gradient_fake(one: Any, other: Any, shape: Sequence[int], *words: object) -> Any:
-    del words
+def _gradient_fake(one: Any, other: Any, shape: Sequence[int], *options: object) -> Any:
+    del options
     return images(shape, one, other)
 
 
@@ -169,8 +169,8 @@ def _multiplied(keeps: bool) -> Callable[..., Any]:
     return computed
 
 
-def _product_fake(a: Any, b: Any, *words: object) -> Any:
-    del words
+def _product_fake(a: Any, b: Any, *options: object) -> Any:
+    del options
     torch._check(a.shape[-1] == b.shape[-2], lambda: f"a {a.shape} and b {b.shape} do not fit")
     return matrices(a, b)
 

@@ -87,5 +87,5 @@ def _padded(x: Any, pads: Sequence[int]) -> tuple[Any, list[int]]:
 
 
 def _backward(dy: Any, x: Any, w: Any, stride: Any, pads: Any, dilation: Any, groups: int) -> Any:
-    words = (stride, pads, dilation, False, [0, 0], groups)
-    return torch.ops.aten.convolution_backward(dy, x, w, None, *words, [True, True, False])
+    arguments = (stride, pads, dilation, False, [0, 0], groups)
+    return torch.ops.aten.convolution_backward(dy, x, w, None, *arguments, [True, True, False])

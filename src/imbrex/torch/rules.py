@@ -48,28 +48,28 @@ def _is_cast(value: Any) -> bool:
 
 def _images(op: Any) -> Rule:
     def folded(info: Any, dims: tuple[Any, ...], *given: Any) -> Any:
-        x, w, scale, bias, residual, *words = given
+        x, w, scale, bias, residual, *options = given
         if dims[0] is None or any(dim is not None for dim in dims[1:4]):
             return _one_by_one(op)(info, dims, *given)
         images, more = (
             _folded(value, dim, info.batch_size) for value, dim in ((x, dims[0]), (residual, dims[4]))
         )
-        return _unfolded(op(images, w, scale, bias, more, *words), info.batch_size)
+        return _unfolded(op(images, w, scale, bias, more, *options), info.batch_size)
 
     return folded
 
 
 def _matrices(op: Any) -> Rule:
     def folded(info: Any, dims: tuple[Any, ...], *given: Any) -> Any:
-        a, b, bias, residual, *words = given
+        a, b, bias, residual, *options = given
         if dims[0] is None or dims[2] is not None or a.dim() != 3:
             return _one_by_one(op)(info, dims, *given)
         many = info.batch_size
         if dims[1] is None:
             rows = _folded(residual, dims[3], many)
-            return _unfolded(op(_folded(a, dims[0], many), b, bias, rows, *words), many)
+            return _unfolded(op(_folded(a, dims[0], many), b, bias, rows, *options), many)
         batch = _first(residual, dims[3], many)
-        return _batched(op(a.movedim(dims[0], 0), b.movedim(dims[1], 0), bias, batch, *words))
+        return _batched(op(a.movedim(dims[0], 0), b.movedim(dims[1], 0), bias, batch, *options))
 
     return folded
 

@@ -34,8 +34,8 @@ class Trial:
     @property
     def text(self) -> str:
         """What is fused."""
-        words = ("norm" * (self.chain.norm is not None), "residual" * self.chain.has_residual)
-        return " + ".join(word for word in (*words, self.chain.activation) if word)
+        options = ("norm" * (self.chain.norm is not None), "residual" * self.chain.has_residual)
+        return " + ".join(word for word in (*options, self.chain.activation) if word)
 
     def calls(self, like: Met) -> tuple[Callable[[], Any], Callable[[], Any]]:
         """Results by a kernel, and by torch."""
@@ -56,8 +56,8 @@ class Trial:
         with torch.no_grad():
             sums = plain(layer, x, None, None, "")
         residual = torch.randn_like(sums) if chain.has_residual else None
-        words = (x, norm, residual, chain.activation)
-        return _quiet(lambda: layer.fused(*words)), _quiet(lambda: plain(layer, *words))
+        options = (x, norm, residual, chain.activation)
+        return _quiet(lambda: layer.fused(*options)), _quiet(lambda: plain(layer, *options))
 
 
 def orders_of(trial: Trial) -> None:

@@ -29,17 +29,17 @@ def test_parts_make_up_what_ranks(target: str, line: str, parts: set[str]) -> No
     request = Request(problem, machine_for(target, "avx512", 2), target)
     ranked = candidates(request).ranked
     found = [spent(request, one) for one in ranked[:: max(1, len(ranked) // 8)]]
-    assert parts <= {name for one in found for name in {**one.beside, **one.after}}
+    assert parts <= {name for one in found for name in {**one.parallel, **one.after}}
     for one, of in zip(found, ranked[:: max(1, len(ranked) // 8)], strict=True):
         assert one.cycles == pytest.approx(of.cycles)
-        assert all(part >= 0 for name, part in {**one.beside, **one.after}.items() if name != ELSE)
+        assert all(part >= 0 for name, part in {**one.parallel, **one.after}.items() if name != ELSE)
 
 
 def test_what_costs_less_is_not_blamed() -> None:
     other = Spent({"matrix unit": 90.0, "L2": 120.0}, {"start": 15.0})
     assert behind(PICK, other).startswith("L2 +")
     assert behind(PICK, PICK) == ""
-    assert behind(PICK, PICK.besides({"L2": 55.0})) == ""  # the matrix unit hides it
+    assert behind(PICK, PICK.alongside({"L2": 55.0})) == ""  # the matrix unit hides it
 
 
 def test_what_adds_up_is_told_by_its_share() -> None:

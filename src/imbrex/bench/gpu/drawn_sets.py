@@ -112,10 +112,14 @@ def _convolutions(random: Random, layout: str, direction: Direction) -> Found:
     while True:
         n, c, k, size, window = (_one(random, of) for of in (BATCHES, CHANNELS, CHANNELS, IMAGES, WINDOWS))
         stride = 2 if size > 7 and random.random() < 0.25 else 1
-        words: dict[str, Any] = {"filter_layout": filters, "input_layout": inputs, "output_layout": outputs}
+        keywords: dict[str, Any] = {
+            "filter_layout": filters,
+            "input_layout": inputs,
+            "output_layout": outputs,
+        }
         conv = Conv2d(
             direction, n, c, size, size, k, window, window, pad_h=window // 2, pad_w=window // 2,
-            stride=stride, dtype="f16", **words,
+            stride=stride, dtype="f16", **keywords,
         )  # fmt: skip
         if conv.flops <= MOST_FLOPS:
             yield f"{n}x{c}@{size} to {k}, {window}x{window} / {stride} {direction}", conv, 1

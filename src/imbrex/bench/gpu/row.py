@@ -187,7 +187,7 @@ def _function(turning: Rotation) -> dict[str, Call]:
         return {}
     further = problem.operands[len(problem.roles) :]
     read = {o.role: t[o.role] for o in further if not o.is_written}
-    words: dict[str, Any] = {
+    keywords: dict[str, Any] = {
         "alpha": problem.alpha,
         "transpose_a": problem.transpose_a,
         "transpose_b": problem.transpose_b,
@@ -198,7 +198,7 @@ def _function(turning: Rotation) -> dict[str, Call]:
     }
     kept = [t[o.role] for o in further if o.is_written]
     out = (t["c"], *kept) if kept else t["c"]
-    return {FUNCTION: lambda: gemm(t["a"], t["b"], out=out, **words)}
+    return {FUNCTION: lambda: gemm(t["a"], t["b"], out=out, **keywords)}
 
 
 def _peers(entry: Entry, turning: Rotation) -> tuple[dict[str, list[Call]], dict[str, str]]:

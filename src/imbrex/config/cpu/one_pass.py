@@ -160,9 +160,9 @@ def _products(plan: CpuPlan, tile_cycles: float, machine: CpuMachine) -> float:
     each_sum = gemm.k / t.vector_lanes / t.together * prices.column + prices.lanes_summed
     tails = gemm.m * columns * each_sum * (1 if is_paired else 2)
     calls = -(-gemm.m // t.m_per_thread) * -(-vectors // t.vectors)
-    beside = tiles.lone if tiles is not None and t.vectors == 1 else 0.0
-    beside += prices.row if tiles is None and unit.rows == 1 and t.a_layout == "k_blocked" else 0.0
-    each = prices.sum * t.vectors + beside
+    more = tiles.lone if tiles is not None and t.vectors == 1 else 0.0
+    more += prices.row if tiles is None and unit.rows == 1 and t.a_layout == "k_blocked" else 0.0
+    each = prices.sum * t.vectors + more
     return whole + tails + plan.k_iterations * calls * (prices.call + each * t.m_per_thread)
 
 

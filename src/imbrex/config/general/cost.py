@@ -80,9 +80,9 @@ def spent(plan: GeneralPlan, machine: GpuMachine) -> Spent:
     """The parts of all rounds, each of as many workgroups as a multiprocessor has at a time."""
     turns, rates = -(-plan.grid_size // machine.compute_units), _multiprocessor(machine).rates
     each = streams(plan, machine, min(turns, resident_of(plan, machine)))
-    beside = {"instructions": each.issue, "shared memory": each.shared, "L2": each.cache}
+    parallel = {"instructions": each.issue, "shared memory": each.shared, "L2": each.cache}
     after = {"loads that do not hide": each.more * plan.k_iterations, "start": rates.start}
-    return Spent(beside, {}).times(plan.k_iterations).plus(after).times(turns)
+    return Spent(parallel, {}).times(plan.k_iterations).plus(after).times(turns)
 
 
 def added_cycles(plan: GeneralPlan, machine: GpuMachine, parts: int) -> float:

@@ -100,7 +100,7 @@ def halo_spent(plan: HaloPlan) -> Spent:
     tile, rates = Tile(plan), rates_of(plan.machine).halo
     each = Spent({"matrix unit": tile.matrix, "loads": tile.loads}, {"results": tile.epilogue})
     whole = each.times(-(-plan.units // plan.workgroups))
-    return whole.besides({"memory": memory_cycles(plan, rates)}).plus({"start": rates.start})
+    return whole.alongside({"memory": memory_cycles(plan, rates)}).plus({"start": rates.start})
 
 
 @dataclass(frozen=True)
@@ -141,9 +141,9 @@ def line_spent(plan: LinesPlan) -> Spent:
     """The parts of all lines of a workgroup."""
     t, line, rates = plan.tuning, Line(plan), rates_of(plan.machine).line
     steps = (plan.streams.most_lines + t.window_rows - 1) * t.consumers
-    beside = {"matrix unit": steps * line.products, "memory": memory_cycles(plan, rates)}
+    parallel = {"matrix unit": steps * line.products, "memory": memory_cycles(plan, rates)}
     start = rates.start + plan.filter.bytes / rates.filter_bytes
-    return Spent(beside, {"shared memory": steps * line.passing, "start": start})
+    return Spent(parallel, {"shared memory": steps * line.passing, "start": start})
 
 
 def line_cycles(plan: LinesPlan) -> float:

@@ -34,7 +34,7 @@ def halo_weight_spent(plan: HaloWeightPlan) -> Spent:
         "results": rounds * _stored_cycles(plan),
         "start": rates.halo.start + rounds * rates.weight.answer,
     }
-    return whole.besides({"memory": _memory_cycles(plan)}).plus(after)
+    return whole.alongside({"memory": _memory_cycles(plan)}).plus(after)
 
 
 def _streams(plan: HaloWeightPlan) -> Mapping[str, float]:

@@ -56,14 +56,14 @@ def spent(plan: WarpgroupPlan, schedule: TileSchedule) -> Spent:
     priced = Priced(plan)
     cost, streams = priced.cost(schedule), priced.streams
     started = min(cost.clusters, plan.units * (cost.parts + 1)) * plan.tuning.cluster
-    beside = {name: cost.longest * each for name, each in streams.at(started).streams.items()}
+    parallel = {name: cost.longest * each for name, each in streams.at(started).streams.items()}
     ends = 1 if plan.tuning.pingpong else -(-cost.longest // plan.k_iterations)
     after = {
         "results": ends * streams.epilogue / (cost.parts + 1),
         "partial sums": cost.fix_up,
         "start": priced.start(started),
     }
-    return Spent({**beside, "memory": priced.memory_cycles}, after)
+    return Spent({**parallel, "memory": priced.memory_cycles}, after)
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class Priced:
         return memory_bytes(self.plan, min(self.plan.units, self.resident))
 
     def start(self, started: int) -> float:
-        """Cycles until so many workgroups have their first stages, which nothing goes on beside."""
+        """Cycles until so many workgroups have their first stages, which nothing goes on in parallel."""
         start = self.rates.start + (self.rates.cluster if self.plan.tuning.cluster > 1 else 0.0)
         return start + started * self.streams.first / self.rates.first_bytes
 

@@ -52,9 +52,9 @@ def _successors(code: Code, starts: Sequence[int]) -> dict[int, list[int]]:
     for start, end in zip(starts, [*starts[1:], len(code.insts)], strict=True):
         last = code.insts[end - 1]
         following: list[int] = []
-        goal = code.labels.get(last.target) if last.target is not None else None
-        if goal is not None and goal in starts:
-            following.append(goal)
+        branched_to = code.labels.get(last.target) if last.target is not None else None
+        if branched_to is not None and branched_to in starts:
+            following.append(branched_to)
         falls = not last.name.startswith(("s_branch", "s_endpgm", "s_setpc"))
         if falls and end < len(code.insts):
             following.append(end)
