@@ -31,7 +31,7 @@ from typing import Any, Final
 from imbrex.config import tiles
 from imbrex.config import tuning as tunings
 from imbrex.config.strips import Box
-from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
+from imbrex.config.tiles import DATA_PARALLEL, TileSchedule, wrong
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.numeral import MOST, whole
@@ -106,11 +106,11 @@ def parse(line: str) -> Configuration:
     version, _, rest = line.partition(":")
     if version != f"v{VERSION}":
         hint = "this is a tuning, which --tuning takes" if version == f"v{tunings.VERSION}" else None
-        raise _wrong(line, 0, version, f"configuration starts with '{version}', expected 'v{VERSION}'", hint)
+        raise wrong(line, 0, version, f"configuration starts with '{version}', expected 'v{VERSION}'", hint)
     algorithm, *words = rest.split("+")
     start = len(version) + 1
     if not algorithm:
-        raise _wrong(
+        raise wrong(
             line,
             min(start, len(line)),
             "",
@@ -131,22 +131,22 @@ def _read(line: str, start: int, word: str, found: dict[str, Any]) -> None:
     key, colon, count = head.partition(":")
     if key not in KEYS:
         hint = did_you_mean(key, KEYS) or f"known: {', '.join(KEYS)}"
-        raise _wrong(line, start, key, f"unknown key '{key}' of a configuration", hint)
+        raise wrong(line, start, key, f"unknown key '{key}' of a configuration", hint)
     if bool(equals) == (key in FLAGS):
-        raise _wrong(line, start, word, f"'{key}' {'takes no' if equals else 'takes a'} value")
+        raise wrong(line, start, word, f"'{key}' {'takes no' if equals else 'takes a'} value")
     if colon and key != "product":
-        raise _wrong(line, start, head, f"only 'product' takes a number, got '{head}'")
+        raise wrong(line, start, head, f"only 'product' takes a number, got '{head}'")
     if key == "product":
         times = whole(count, 2, MOST_PRODUCTS) if colon else 1
         if times is None:
             message = f"'product:COUNT' takes a whole number from 2 to {MOST_PRODUCTS}, got '{count}'"
-            raise _wrong(line, start, head, message)
+            raise wrong(line, start, head, message)
         before: tuple[TunedProduct, ...] = found.get("products", ())
         found["products"] = (*before, *[_part(line, start + len(head) + 1, value)] * times)
         return
     name = "has_flags" if key == "flags" else key
     if name in found:
-        raise _wrong(line, start, word, f"'{key}' is given twice")
+        raise wrong(line, start, word, f"'{key}' is given twice")
     found[name] = _value(line, start + len(head) + 1, key, value)
 
 
@@ -156,17 +156,17 @@ def _value(line: str, start: int, key: str, value: str) -> bool | int | Box:
             if (number := whole(value, 2, MOST_CHANNELS)) is not None:
                 return number
             message = f"channels is '{value}', expected a whole number from 2 to {MOST_CHANNELS}"
-            raise _wrong(line, start, value, message)
+            raise wrong(line, start, value, message)
         case "strips":
             numbers = [whole(word, 1, MOST) for word in value.split(",")]
             if len(numbers) == len(Box._fields) and None not in numbers:
                 return Box(*(number for number in numbers if number is not None))
             message = f"strips takes {len(Box._fields)} whole numbers from 1, {', '.join(Box._fields)}"
-            raise _wrong(line, start, value, f"{message}; got '{value}'")
+            raise wrong(line, start, value, f"{message}; got '{value}'")
         case "flags":
             if value == "none":
                 return False
-            raise _wrong(line, start, value, f"flags is '{value}', expected none, or nothing at all")
+            raise wrong(line, start, value, f"flags is '{value}', expected none, or nothing at all")
         case _:
             return True
 
@@ -175,12 +175,12 @@ def _part(line: str, start: int, value: str) -> TunedProduct:
     spelled, at, rest = value.partition("@")
     if not at:
         hint = "data_parallel is a schedule of one workgroup a tile"
-        raise _wrong(line, start, value, "a product is TUNING@SCHEDULE", hint)
+        raise wrong(line, start, value, "a product is TUNING@SCHEDULE", hint)
     rest, has_end, end = rest.partition(UPTO)
     upto = whole(end, 1, MOST) if has_end else None
     if has_end and upto is None:
         at = start + len(spelled) + 1 + len(rest) + len(UPTO)
-        raise _wrong(line, at, end, f"upto is '{end}', expected a whole number from 1")
+        raise wrong(line, at, end, f"upto is '{end}', expected a whole number from 1")
     schedule = rest.removesuffix(EARLY)
     tuning = _within(line, start, lambda: tunings.parse(spelled))
     shared = _within(line, start + len(spelled) + 1, lambda: tiles.parse(schedule))
@@ -193,8 +193,3 @@ def _within(line: str, start: int, read: Callable[[], Any]) -> Any:
         return read()
     except Diagnostic as error:
         raise replace(error, file=None, line=1, col=start + (error.col or 1), source=line) from None
-
-
-def _wrong(line: str, start: int, what: str, message: str, hint: str | None = None) -> Diagnostic:
-    """An error with its place in the text."""
-    return Diagnostic(message, line=1, col=start + 1, source=line, length=max(1, len(what)), hint=hint)

@@ -30,7 +30,7 @@ from imbrex.view.work.workgroup import ALONG, Along, RasterOrder
 
 __all__ = [
     "AUTO", "DATA_PARALLEL", "MOST_WORKGROUPS", "Auto", "TileSchedule", "checked", "parse",
-    "resident", "wanted",
+    "resident", "wanted", "wrong",
 ]  # fmt: skip
 
 Auto: TypeAlias = Literal["auto"]
@@ -105,7 +105,7 @@ def parse(line: str) -> TileSchedule:
     if colon:
         count = whole(number, 0, MOST_WORKGROUPS)
         if count is None:
-            raise _wrong(line, 0, head, f"a schedule is MODE or MODE:WORKGROUPS, got '{head}'")
+            raise wrong(line, 0, head, f"a schedule is MODE or MODE:WORKGROUPS, got '{head}'")
     try:
         return TileSchedule(known, count, _order(line, len(head) + 1, options) if options else None)
     except Diagnostic as error:
@@ -116,7 +116,7 @@ def _mode(line: str, mode: str) -> Mode:
     """The word with which the line begins."""
     if mode not in WORDS:
         hint = did_you_mean(mode, WORDS) or f"known: {', '.join(WORDS)}"
-        raise _wrong(line, 0, mode, f"unknown schedule of tiles '{mode}'", hint)
+        raise wrong(line, 0, mode, f"unknown schedule of tiles '{mode}'", hint)
     return next(m for m in WORDS if m == mode)
 
 
@@ -134,16 +134,16 @@ def _order(line: str, start: int, options: list[str]) -> RasterOrder:
         key, equals, value = option.partition("=")
         if key not in KEYS:
             hint = did_you_mean(key, KEYS) or f"known: {', '.join(KEYS)}"
-            raise _wrong(line, start, key or option, f"unknown option '{key}' of a schedule", hint)
+            raise wrong(line, start, key or option, f"unknown option '{key}' of a schedule", hint)
         if key in given:
-            raise _wrong(line, start, option, f"'{key}' is given twice")
+            raise wrong(line, start, option, f"'{key}' is given twice")
         most = {"wgm": MOST_GROUP, "xcd": MOST_XCDS}.get(key)
         if key == "runtime" and equals:
-            raise _wrong(line, start, option, "'runtime' takes no value; wgm gives the default")
+            raise wrong(line, start, option, "'runtime' takes no value; wgm gives the default")
         if key == "along" and value not in ALONG:
-            raise _wrong(line, start, option, f"'along' is m or n, got '{value}'")
+            raise wrong(line, start, option, f"'along' is m or n, got '{value}'")
         if most is not None and whole(value, 1, most) is None:
-            raise _wrong(line, start, option, f"'{key}' is a number from 1 to {most}, got '{value}'")
+            raise wrong(line, start, option, f"'{key}' is a number from 1 to {most}, got '{value}'")
         given[key] = value
         start += len(option) + 1
     along: Along = "n" if given.get("along") == "n" else "m"
@@ -165,6 +165,6 @@ def checked(order: RasterOrder) -> RasterOrder:
     return order
 
 
-def _wrong(line: str, start: int, what: str, message: str, hint: str | None = None) -> Diagnostic:
+def wrong(line: str, start: int, what: str, message: str, hint: str | None = None) -> Diagnostic:
     """An error with its place in the text."""
     return Diagnostic(message, line=1, col=start + 1, source=line, length=max(1, len(what)), hint=hint)

@@ -1,4 +1,4 @@
-"""Tuning: one of the seven kinds; its text form and its JSON form, one line each.
+"""Tuning: one of the seven kinds; its text form, one line.
 
     v1:general:block_size,m_per_block,n_per_block,k_per_block,m_per_thread,n_per_thread
     v1:xdlops:m_per_block,n_per_block,k_per_block,m_per_wave,n_per_wave,kpack,
@@ -14,14 +14,13 @@
     v1:cpu:m_per_thread,n_per_thread,m_per_block,n_per_block,k_per_block,vector_lanes,
            k_major|k_blocked,a|b,straight|swapped,UNIT
 
-Law: `parse` undoes `text`, `from_json` undoes `to_json`.  The order is that of the fields.  Values with a
+Law: `parse` undoes `text`.  The order is that of the fields.  Values with a
 default, such as the last ones of an xdlops tuning and a CPU's unit, may be left out where they are the usual
 ones, and are not written then: a field that is added last, with a default, leaves old texts as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, TypeAlias, TypeGuard, get_args
 
@@ -40,8 +39,8 @@ from imbrex.view.mma.vector import CPU_UNITS
 from imbrex.view.stage.lds import LDS_KINDS
 
 __all__ = [
-    "KINDS", "VERSION", "PipelineTuning", "Tuning", "checked", "from_json", "is_pipelined", "parse", "text",
-    "to_json", "values", "with_article",
+    "KINDS", "VERSION", "PipelineTuning", "Tuning", "checked", "is_pipelined", "parse", "text",
+    "values", "with_article",
 ]  # fmt: skip
 
 PipelineTuning: TypeAlias = WarpgroupTuning | HaloTuning | LinesTuning | HaloWeightTuning
@@ -101,29 +100,6 @@ def parse(line: str) -> Tuning:
         found[name] = _read(line, start, name, word)
         start += len(word) + 1
     return KINDS[kind](**found)
-
-
-def to_json(tuning: Tuning) -> dict[str, int | str | bool]:
-    """A JSON object: version, kind, and every field by name."""
-    return {"version": VERSION, "kind": tuning.kind, **values(tuning)}
-
-
-def from_json(data: Mapping[str, Any]) -> Tuning:
-    """The tuning of a JSON object; a Diagnostic for an unknown, missing or ill-typed entry."""
-    if data.get("version") != VERSION:
-        raise Diagnostic(f"tuning has version {data.get('version')!r}, expected {VERSION}")
-    kind = data.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise Diagnostic(f"unknown kind of tuning {kind!r}", hint=f"known: {', '.join(KINDS)}")
-    names, usual = [f.name for f in fields(KINDS[kind])], _usual(KINDS[kind])
-    for key in data:
-        if key not in (*names, "version", "kind"):
-            where = f"in {with_article(kind)} tuning"
-            raise Diagnostic(f"unknown key '{key}' {where}", hint=did_you_mean(key, names))
-    for name in names:
-        if name not in data and name not in usual:
-            raise Diagnostic(f"missing key '{name}' in {with_article(kind)} tuning")
-    return KINDS[kind](**{name: checked(name, data[name]) for name in names if name in data})
 
 
 def _usual(kind: type[Tuning]) -> dict[str, Any]:

@@ -112,7 +112,9 @@ def rule_of(kind: str, parameters: Params) -> Rule:
         case "embed", (int(count), (*coefs, offset)) if len(coefs) == count and count > 0:
             return rules.Embed(tuple(coefs), offset)
         case _:
-            raise ValueError(f"'{kind}' takes {_FORMS.get(kind, 'no parameters')}, got {_list(parameters)}")
+            raise ValueError(
+                f"'{kind}' takes {_FORMS.get(kind, 'no parameters')}, got {list_text(parameters)}"
+            )
 
 
 _ORDERS: dict[str, Callable[[int], Rule]] = {
@@ -206,5 +208,6 @@ def _parameter(node: Node) -> int | tuple[int, ...]:
     return listed(integer)(node) if isinstance(node.value, tuple) else integer(node)
 
 
-def _list(values: Sequence[object]) -> str:
+def list_text(values: Sequence[object]) -> str:
+    """`[1, [2, 3]]`: values as the text has them."""
     return "[" + ", ".join(str(list(v)) if isinstance(v, tuple) else str(v) for v in values) + "]"  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]

@@ -7,11 +7,10 @@ sum rounds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from imbrex.dtype import E8M0, DType
 from imbrex.kernel import Kernel
@@ -22,7 +21,7 @@ from imbrex.run.hip.kernel import HipKernel
 from imbrex.run.launch import Launch, Step
 from imbrex.verify.bound import Data
 from imbrex.verify.compare import bound_of
-from imbrex.verify.data import EXPONENTS, Values, known, probe_supports, problem_before, values_of
+from imbrex.verify.data import EXPONENTS, Values, indices, known, probe_supports, problem_before, values_of
 from imbrex.verify.probe import read_bits
 from imbrex.verify.reference import Reference, reference
 from imbrex.verify.unit import Unit, unit_of
@@ -124,7 +123,7 @@ def _draws(problem: Problem, values: Values, unit: Unit, seed: int) -> Iterator[
             entry |= {"kind": "odd", "bits": read_bits(problem.dtype)}
             if not operand.dtype.is_float:
                 entry = {"seed": seed + position, "kind": "whole", "low": -126, "high": 126}
-            kept = np.broadcast_to(masks[operand.role](_indices(operand)), operand.unpacked_shape)
+            kept = np.broadcast_to(masks[operand.role](indices(operand)), operand.unpacked_shape)
             entry["kept"] = packed(np.packbits(kept))
         elif values == "float" and operand.dtype.is_float:
             bits = operand.dtype.significand_bits
@@ -134,10 +133,6 @@ def _draws(problem: Problem, values: Values, unit: Unit, seed: int) -> Iterator[
             low, high = (-128, 127) if is_narrow else (-widest, widest)
             entry |= {"kind": "whole", "low": low, "high": high}
         yield operand.role, entry
-
-
-def _indices(operand: Operand) -> Mapping[str, npt.NDArray[Any]]:
-    return dict(zip(operand.layout, np.ogrid[*(slice(size) for size in operand.unpacked_shape)], strict=True))
 
 
 def _want(problem: Problem, truth: Reference, is_exact: bool, data: Data, unit: Unit, seed: int) -> Json:

@@ -27,8 +27,8 @@ from imbrex.verify.probe import Support, products, read_bits, supports
 from imbrex.verify.unit import Unit, unit_of
 
 __all__ = [
-    "EXPONENTS", "VALUES", "WIDEST", "Known", "Operands", "Values", "exact_range", "known", "probe_supports",
-    "problem_before", "random_operands", "values_of",
+    "EXPONENTS", "VALUES", "WIDEST", "Known", "Operands", "Values", "exact_range", "indices", "known",
+    "probe_supports", "problem_before", "random_operands", "values_of",
 ]  # fmt: skip
 
 Values = Literal["integer", "float", "probe"]
@@ -110,7 +110,7 @@ def random_operands(
             drawn = 2.0 ** random.integers(low, high, operand.shape, endpoint=True)
         elif operand.role in masks:
             drawn = _full(random, operand.unpacked_shape, operand.dtype, problem.dtype)
-            drawn[~np.broadcast_to(masks[operand.role](_indices(operand)), drawn.shape)] = 0
+            drawn[~np.broadcast_to(masks[operand.role](indices(operand)), drawn.shape)] = 0
         elif values == "float" and operand.dtype.is_float:
             drawn = _real(random, operand)
         else:
@@ -187,7 +187,7 @@ def _full(
     return odd * signs * 2.0 ** (1 - bits)
 
 
-def _indices(operand: Operand) -> dict[str, npt.NDArray[Any]]:
+def indices(operand: Operand) -> dict[str, npt.NDArray[Any]]:
     """Index of every single element along each dimension."""
     return dict(zip(operand.layout, np.ogrid[*(slice(size) for size in operand.unpacked_shape)], strict=True))
 

@@ -24,6 +24,7 @@ from xdsl.rewriter import Rewriter
 from imbrex.diagnostic import Diagnostic
 from imbrex.index import rule as rules
 from imbrex.ir.attrs import Sizes
+from imbrex.ir.entry import list_text
 from imbrex.ir.from_problem import CONVOLUTIONS
 from imbrex.ir.ops import GemmOp, GridwiseGemmOp, TransformOp
 from imbrex.ir.ops.problem import AXES, DRAFT_NAMES, ConvOp
@@ -245,7 +246,9 @@ def _check_problem(op: ConvOp | GemmOp, problem: Problem) -> None:
             ("padding", op.padding.data, (problem.pad_h, problem.pad_w)),
         ):
             if have != want:
-                raise InvalidOp(op, f"'{key}' is {_list(have)} here but {_list(want)} in the problem", key)
+                raise InvalidOp(
+                    op, f"'{key}' is {list_text(have)} here but {list_text(want)} in the problem", key
+                )
         for role in problem.roles:
             have, want = op.layouts[role], tuple(n for n, _ in problem.dims(role))
             if have != want:
@@ -255,7 +258,3 @@ def _check_problem(op: ConvOp | GemmOp, problem: Problem) -> None:
 
 def _numbers(shape: Sequence[int]) -> str:
     return ",".join(map(str, shape))
-
-
-def _list(values: Sequence[int | tuple[int, int]]) -> str:
-    return "[" + ", ".join(str(list(v)) if isinstance(v, tuple) else str(v) for v in values) + "]"

@@ -183,7 +183,6 @@ def test_every_rule_is_broken_once() -> None:
 @pytest.mark.parametrize("line", ["v1:warpgroup:128,256,64,4,2,2,1,cooperative,straight,8"])
 def test_text(line: str) -> None:
     assert tunings.parse(line) == TILE and text(TILE) == line
-    assert tunings.to_json(TILE)["pingpong"] is False
 
 
 @pytest.mark.parametrize(
