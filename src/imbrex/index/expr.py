@@ -1,18 +1,16 @@
 """Integer index expressions in one canonical form.
 
-Every index is a `Lin`: a constant plus a sum of `coef * atom`.  An atom is a term that cannot be
-taken apart: a variable, a runtime parameter, a quotient, a remainder, a product, a select, an xor.
-Simplification happens while an expression is built, so indices that the laws make equal are equal
-Python values and there is no separate simplifier to forget.  The laws, for constant d, k > 0 and
-floor division:
+Every index is a `Lin`: a constant plus a sum of `coef * atom`.  An atom is a term that cannot be taken apart:
+a variable, a runtime parameter, a quotient, a remainder, a product, a select, an xor.  Simplification happens
+while an expression is built, so indices that the laws make equal are equal Python values, and there is no
+separate simplifier to forget.  The laws, for constant d, k > 0 and floor division:
 
     d * (e / d) + e % d       = e              e - d * (e / d) = e % d, e - e % d = d * (e / d)
     d * ((e / d) % k) + e % d = e % (d * k)    (e / d) / k = e / (d * k)
     (d * q + r) / d = q, (d * q + r) % d = r   when 0 <= r < d
     (a ^ b) ^ b               = a
 
-Only `_divmod` makes quotients and remainders: a `Div` built elsewhere would miss a reduction.  What is
-divided by a constant is never negative: whole multiples are added to it, and taken off the quotient.
+Only `_divmod` makes quotients and remainders: a `Div` built elsewhere would miss a reduction.
 `without_simplification()` turns the laws off; every value must stay the same.
 """
 
@@ -304,7 +302,10 @@ def _factors(a: Atom) -> tuple[Atom, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def _divmod(x: Lin, d: int) -> tuple[Lin, Lin]:
-    """Split off whole multiples of d; then look for a rest that stays inside one period."""
+    """Split off whole multiples of d; then look for a rest that stays inside one period.
+
+    What is divided is never negative, since C rounds a negative quotient up: then some multiples stay.
+    """
     if d == 1:
         return x, lin(0)
     whole = _collect(((a, c // d) for a, c in x.terms if c % d == 0), x.const // d)
@@ -318,8 +319,7 @@ def _divmod(x: Lin, d: int) -> tuple[Lin, Lin]:
             big = _collect(((a, c // g) for a, c in rest.terms if c % g == 0), rest.const // g)
             q, r = _divmod(big, d // g)
             return whole + q, r * g + small
-    if low < 0:  # C rounds a negative quotient up
-        whole, rest = whole + low // d, rest - low // d * d
+    whole, rest = whole + min(low // d, 0), rest - min(low // d, 0) * d
     q, r = _nested(rest, d) or (_atom(Div(rest, lin(d))), _atom(Mod(rest, lin(d))))
     return whole + q, r
 
