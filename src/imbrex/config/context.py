@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from math import gcd
 
 from imbrex.dtype import DType
-from imbrex.view.conv.raster import RowTaps
+from imbrex.view.conv.row_taps import RowTaps
 
 __all__ = ["SAMPLE", "Access", "GemmContext", "round_up"]
 

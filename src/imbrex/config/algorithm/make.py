@@ -34,7 +34,7 @@ from imbrex.problem.layout import Role
 from imbrex.view.conv import implicit_gemm
 from imbrex.view.conv.phase_rows import leaves_rows
 from imbrex.view.conv.phase_tiles import PhaseTile, phase_tiles
-from imbrex.view.conv.raster import RowTaps, abreast, row_taps
+from imbrex.view.conv.row_taps import RowTaps, abreast, row_taps
 from imbrex.view.conv.share_sum import ShareSum
 from imbrex.view.conv.whole_images import WholeImages
 from imbrex.view.copy.interleave import Interleave

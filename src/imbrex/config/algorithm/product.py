@@ -22,7 +22,7 @@ from imbrex.config.strips import Shape
 from imbrex.config.tuning import Tuning
 from imbrex.dtype import DType
 from imbrex.index.map import Layer, Map
-from imbrex.view.conv.raster import RowTaps
+from imbrex.view.conv.row_taps import RowTaps
 from imbrex.view.copy.boxes import ArrayCopy
 from imbrex.view.gemm.product import GemmView
 

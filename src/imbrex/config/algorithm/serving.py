@@ -14,7 +14,8 @@ from imbrex.config.algorithm.pointwise import ROW_BYTES, is_served
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.algorithm.windows import refused
 from imbrex.numeral import whole
-from imbrex.view.conv.raster import RasterDirection, row_taps
+from imbrex.view.conv.raster import RasterDirection
+from imbrex.view.conv.row_taps import row_taps
 from imbrex.view.conv.whole_images import NOT_SERVED as NO_IMAGES
 
 __all__ = ["SERVING", "Refusal", "Serving", "is_on_lanes"]

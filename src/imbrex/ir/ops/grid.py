@@ -118,7 +118,7 @@ class GridwiseGemmOp(GridwiseOp):
     parameters: the first draft's place for a tuning, which it leaves empty.
     diagonal: into so many blocks of rows and columns the filter may be cut, zeros off the diagonal.
     taps: of a row of a window whose pixels are views of one another, how many, the channels of each, and how
-    many columns further on the next tap's are (`view.conv.raster.RowTaps`).
+    many columns further on the next tap's are (`view.conv.row_taps.RowTaps`).
     """
 
     name = "miopen.gridwise_gemm"

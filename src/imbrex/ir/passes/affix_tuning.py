@@ -42,7 +42,7 @@ from imbrex.ir.passes.tiling import expect_diagonal, expect_injective
 from imbrex.ir.rewrite import Run, blaming, properties, require_static, rewrite_each
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view.conv.raster import RowTaps
+from imbrex.view.conv.row_taps import RowTaps
 from imbrex.view.gemm.product import GemmView
 
 FAMILIES: Final = get_args(Family)

@@ -6,7 +6,7 @@ Each function gives layers, topmost first, to lay over the dims of an operand or
     taps, tap  (k, m)                    over (k, m) in LDS: such a tile with k of all taps, or of one
 
 Law: `taps` of what `tap_rows` loads is A[k, m], and B[k, n] wherever its taps are views of one another
-(`view.conv.raster.RowTaps`), with k in the order (row, chunk of channels, tap, channel).
+(`view.conv.row_taps.RowTaps`), with k in the order (row, chunk of channels, tap, channel).
 """
 
 from __future__ import annotations

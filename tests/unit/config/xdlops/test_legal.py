@@ -16,7 +16,7 @@ from imbrex.config.xdlops.cost import prediction_of
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.space import wave_space
 from imbrex.dtype import BF16, F8E4M3FN, F16, F32, F64, I8, DType
-from imbrex.view.conv.raster import RowTaps
+from imbrex.view.conv.row_taps import RowTaps
 
 ROWS = Access((16, 1), (64.0, 1.0), (1, 0))
 GEMM = GemmContext(1024, 1024, 1024, F32, 1, ROWS, ROWS, ROWS.exchanged)

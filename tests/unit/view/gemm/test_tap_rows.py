@@ -9,7 +9,8 @@ import pytest
 
 from imbrex.index.map import Dim, Map
 from imbrex.view.conv.implicit_gemm import Convolution
-from imbrex.view.conv.raster import RasterDirection, RowTaps, abreast, row_taps
+from imbrex.view.conv.raster import RasterDirection
+from imbrex.view.conv.row_taps import RowTaps, abreast, row_taps
 from imbrex.view.gemm.product import overhang, overlap
 from imbrex.view.gemm.tap_rows import TapRows, tap, tap_rows, taps
 from imbrex.view.gemm.tile import Grid, Taps
