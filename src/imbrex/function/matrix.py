@@ -47,7 +47,8 @@ def matrices(value: object, name: str, transposed: bool, memory: Memory) -> Matr
     plain = tuple(range(rank))
     swapped = (*plain[:-2], rank - 1, rank - 2)
     steps = memory.steps(array)
-    for order in (plain, swapped):
+    orders = (swapped, plain) if name == "a" and _is_one_row(array.shape, steps) else (plain, swapped)
+    for order in orders:
         if steps is not None and _are_rows(tuple(array.shape), steps, order):
             laid = Laid(memory.permuted(array, order), order, memory)
             apart = _apart(tuple(laid.array.shape), [steps[i] for i in order])
@@ -70,6 +71,15 @@ def result(memory: Memory, shape: tuple[int, ...], element: DType, out: Any) -> 
         got = f"got strides {memory.strides(array)} for shape {shape}"
         raise ValueError(f"'out' should be row-major, its rows without gaps, {got}")
     return Matrices(Laid(array, plain, memory), False, _apart(shape, steps))
+
+
+def _is_one_row(shape: Sequence[int], steps: Sequence[int] | None) -> bool:
+    """Is a matrix of one column, by its strides, one row that is seen transposed?
+
+    One kernel for any number of terms of a sum, which are rows of A in memory, so serves a single one, too.
+    """
+    rows, columns = shape[-2:]
+    return steps is not None and columns == 1 < rows <= steps[-1] and steps[-2] == 1
 
 
 def _apart(shape: tuple[int, ...], steps: Sequence[int]) -> Apart | None:
