@@ -22,7 +22,7 @@ from imbrex.problem.operand import reach
 from imbrex.run.arrays import dense_order
 from imbrex.run.cpu import CpuKernel, short_way
 from imbrex.run.stream import current_stream
-from imbrex.run.traced import is_recorded
+from imbrex.run.traced import is_in_forward_mode, is_readable
 
 if TYPE_CHECKING:  # a call on the CPU goes without
     from imbrex.run.cuda.kernel import CudaKernel
@@ -111,6 +111,8 @@ def planned(options: CallOptions, arrays: tuple[Any, ...], threads: int | None) 
 
     arrays: those that are read, then what `out` has, or None.
     """
+    if is_in_forward_mode():  # where a tensor may have a tangent
+        return None
     try:
         plan = _plans.get(_key(options, arrays, threads))
     except (AttributeError, TypeError):  # arrays of others, or options that are lists
@@ -175,7 +177,7 @@ def _facts(tensor: Any) -> Any:
     """All of a tensor but where it lies; None of no tensor."""
     if tensor is None:
         return None
-    return tensor.dtype, tensor.shape, tensor.stride(), tensor.get_device(), is_recorded(tensor)
+    return tensor.dtype, tensor.shape, tensor.stride(), tensor.get_device(), is_readable(tensor)
 
 
 def _host_plan(

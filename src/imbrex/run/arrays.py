@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from imbrex.dtype import BF16, DTYPES, dtype
 from imbrex.problem.operand import reach
-from imbrex.run.traced import expect_numbers, expect_unrecorded
+from imbrex.run.traced import expect_numbers, expect_readable
 
 __all__ = [
-    "Array", "as_array", "check", "contiguous", "dense_order", "expect_strides", "handed", "in_memory",
-    "new_array", "order_of", "same_kind", "share_memory", "strided_view",
+    "Array", "as_array", "check", "contiguous", "dense_order", "dlpack_device", "expect_strides", "handed",
+    "in_memory", "new_array", "order_of", "same_kind", "share_memory", "strided_view",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -218,7 +218,7 @@ def _from_torch(tensor: Any, name: str) -> Array:
         raise TypeError(
             f"'{name}' lies on {tensor.device}, and this kernel runs on the CPU; use .cpu() first"
         )
-    expect_unrecorded(tensor, name)
+    expect_readable(tensor, name)
     if tensor.layout != torch.strided:
         raise TypeError(f"'{name}' should be a dense tensor, got layout {tensor.layout}")
     try:
@@ -233,9 +233,9 @@ def _from_torch(tensor: Any, name: str) -> Array:
 
 
 def _from_dlpack(value: Any, name: str) -> Array:
-    device, _ = value.__dlpack_device__()
-    if int(device) != _DLPACK_CPU:
-        where = _DLPACK_DEVICES.get(int(device), f"DLPack device {int(device)}")
+    device = dlpack_device(value, name)
+    if device != _DLPACK_CPU:
+        where = _DLPACK_DEVICES.get(device, f"DLPack device {device}")
         raise TypeError(
             f"'{name}' lies in {where} memory, and this kernel runs on the CPU; copy it there first"
         )
@@ -244,6 +244,21 @@ def _from_dlpack(value: Any, name: str) -> Array:
     except (BufferError, RuntimeError, TypeError) as error:
         if hasattr(value, "__array__"):  # NumPy reads no bfloat16 by DLPack, but its owner may give one
             return _from_protocol(value, name)
+        raise TypeError(f"'{name}' cannot be read by DLPack: {_first_line(error)}") from None
+
+
+def dlpack_device(value: Any, name: str) -> int:
+    """The kind of device on which an array lies; TypeError where it lies on none, or on several."""
+    jax: Any = sys.modules.get("jax")
+    if jax is not None and isinstance(value, getattr(jax, "Array", ())):
+        if value.is_deleted():
+            raise TypeError(f"'{name}' has no numbers any more: it is deleted, or was donated")
+        if (many := len(value.devices())) > 1:
+            way = "use imbrex.jax, or jax.device_put it to one of them"
+            raise TypeError(f"'{name}' lies on {many} devices; {way}")
+    try:
+        return int(value.__dlpack_device__()[0])
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise TypeError(f"'{name}' cannot be read by DLPack: {_first_line(error)}") from None
 
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from imbrex.dtype import DTYPES
 from imbrex.problem.operand import dense_strides, reach
-from imbrex.run.arrays import expect_strides
-from imbrex.run.traced import expect_numbers, expect_unrecorded
+from imbrex.run.arrays import dlpack_device, expect_strides
+from imbrex.run.traced import expect_numbers, expect_readable
 
 __all__ = ["ALIGNMENT", "DeviceArray", "check_device_array", "is_on_nvidia", "new_array", "on_device"]
 
@@ -73,8 +73,7 @@ def on_device(value: Any, name: str) -> DeviceArray | None:
     if torch is not None and isinstance(value, torch.Tensor):
         return _from_torch(value, name) if value.device.type == "cuda" else None
     if hasattr(value, "__dlpack_device__"):
-        kind, _ = value.__dlpack_device__()
-        return _from_dlpack(value, name) if int(kind) in _GPU_TYPES else None
+        return _from_dlpack(value, name) if dlpack_device(value, name) in _GPU_TYPES else None
     if hasattr(value, "__cuda_array_interface__"):
         return _from_interface(value)
     return None
@@ -87,7 +86,10 @@ def is_on_nvidia(value: Any) -> bool:
         return bool(value.is_cuda) and torch.version.hip is None
     if hasattr(value, "__cuda_array_interface__"):
         return True
-    return hasattr(value, "__dlpack_device__") and int(value.__dlpack_device__()[0]) in _NVIDIA_TYPES
+    try:
+        return hasattr(value, "__dlpack_device__") and dlpack_device(value, "array") in _NVIDIA_TYPES
+    except TypeError:  # it lies nowhere, which whoever reads it says
+        return False
 
 
 def new_array(
@@ -146,7 +148,7 @@ def check_device_array(
 
 def _from_torch(tensor: Any, name: str) -> DeviceArray:
     """What the tensor says of itself, types that its DLPack has not included."""
-    expect_unrecorded(tensor, name)
+    expect_readable(tensor, name)
     if "strided" not in str(tensor.layout):
         raise TypeError(f"'{name}' should be a dense tensor, got layout {tensor.layout}")
     return DeviceArray(

@@ -32,6 +32,11 @@ class Tensor:
         self.shape = array.shape
         self.dtype = DTYPES[array.dtype.name]
 
+    def is_neg(self) -> bool:
+        return False
+
+    is_conj = _is_zerotensor = is_neg
+
     def get_device(self) -> int:
         return self.device.index if self.is_cuda else -1
 
@@ -107,7 +112,8 @@ def module() -> Any:
         return Tensor(flat.transpose(np.argsort(order)), device.index)
 
     torch.empty_strided = empty_strided
-    torch._C = SimpleNamespace(_cuda_getCurrentRawStream=raw)
+    transforms = SimpleNamespace(is_functorch_wrapped_tensor=lambda tensor: False)
+    torch._C = SimpleNamespace(_cuda_getCurrentRawStream=raw, _functorch=transforms)
     torch.empty = empty
     torch.cuda = SimpleNamespace(
         current_stream=lambda device: SimpleNamespace(cuda_stream=torch.streams.get(_index(device), 0)),

@@ -9,6 +9,7 @@ import pytest
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
+import imbrex  # noqa: E402
 import imbrex.torch as ours  # noqa: E402
 from imbrex.torch.activation import ACTIVATIONS  # noqa: E402
 
@@ -103,6 +104,15 @@ def test_tensors_with_tangents(is_recorded: bool) -> None:
             return forward.unpack_dual(f(M, forward.make_dual(weight, N + 1))).tangent
 
     torch.testing.assert_close(of(ours.mm), of(torch.mm))
+
+
+def test_tensors_with_tangents_are_no_arrays() -> None:
+    """Nor are those of other transforms: imbrex.gemm would forget what is asked of them."""
+    assert imbrex.gemm(M, N).shape == (3, 4)
+    with forward.dual_level(), pytest.raises(TypeError, match=r"'b' has a tangent.*imbrex\.torch"):
+        imbrex.gemm(M, forward.make_dual(N, N))
+    with pytest.raises(TypeError, match=r"'a' is a value of a transform.*imbrex\.torch"):
+        func.vmap(lambda m: imbrex.gemm(m, N))(M[None])
 
 
 def test_an_op_that_would_lose_a_tangent_is_refused() -> None:

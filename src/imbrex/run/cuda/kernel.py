@@ -35,7 +35,7 @@ from imbrex.run.device import ALIGNMENT, DeviceArray
 from imbrex.run.gpu import GpuKernel, uploaded
 from imbrex.run.launch import Launch
 from imbrex.run.stream import current_stream, stream_handle
-from imbrex.run.traced import is_recorded
+from imbrex.run.traced import is_readable
 
 __all__ = ["CudaKernel"]
 
@@ -253,7 +253,7 @@ class CudaKernel(GpuKernel):
 
 def _facts(tensor: Any) -> tuple[Any, ...]:
     """All of a tensor of torch that a call's checks depend on."""
-    return tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride(), is_recorded(tensor)
+    return tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride(), is_readable(tensor)
 
 
 def _keep(kept: dict[Any, Any], key: Any, value: object) -> None:
