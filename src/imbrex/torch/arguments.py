@@ -16,12 +16,17 @@ from imbrex.function.window import Pair, integers
 from imbrex.numeral import MOST, must_be, shown
 
 __all__ = [
-    "Pair", "expect_broadcast", "expect_fit", "expect_further", "expect_rank", "expect_tensors", "kernels",
-    "number", "one_of", "pads", "pair", "whole",
+    "Pair", "expect_broadcast", "expect_fit", "expect_further", "expect_rank", "expect_tensors", "is_dense",
+    "kernels", "number", "one_of", "pads", "pair", "whole",
 ]  # fmt: skip
 
 torch: Any = import_module("torch")
 _DENSE: Final = torch.strided
+
+
+def is_dense(tensor: Any) -> bool:
+    """Has each dimension one size, and each element a place in memory?"""
+    return tensor.layout is _DENSE and not tensor.is_nested
 
 
 def expect_tensors(first: str, one: Any, second: str, other: Any) -> None:
@@ -29,9 +34,10 @@ def expect_tensors(first: str, one: Any, second: str, other: Any) -> None:
     if not isinstance(one, torch.Tensor) or not isinstance(other, torch.Tensor):
         name, found = (second, other) if isinstance(one, torch.Tensor) else (first, one)
         raise TypeError(f"'{name}' should be a torch.Tensor, got {type(found).__name__}")
-    if one.layout is not _DENSE or other.layout is not _DENSE:
-        name, found = (second, other) if one.layout is _DENSE else (first, one)
-        raise TypeError(f"'{name}' should be a dense tensor, got layout {found.layout}")
+    if not (is_dense(one) and is_dense(other)):
+        name, found = (second, other) if is_dense(one) else (first, one)
+        got = f"{'a nested one of ' if found.is_nested else ''}layout {found.layout}"
+        raise TypeError(f"'{name}' should be a dense tensor, got {got}")
     if one.device != other.device:
         raise ValueError(f"'{second}' is on {other.device}, and '{first}' on {one.device}")
 

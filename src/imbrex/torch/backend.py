@@ -14,8 +14,10 @@ from typing import Any, Final
 
 from imbrex.torch import call
 from imbrex.torch.candidate import misfit
+from imbrex.torch.direct import EXACT
 from imbrex.torch.fold import folded
 from imbrex.torch.fusion import activation_of, added, is_changed, only_user
+from imbrex.torch.traced import is_fake
 
 __all__ = ["backend"]
 
@@ -60,7 +62,7 @@ def _is_served(node: Any) -> bool:
 
 def _is_plain(value: Any) -> bool:
     """Is it a tensor of torch's own, as one that is traced?"""
-    return type(value).__name__ in ("FakeTensor", "Tensor", "Parameter")
+    return type(value) in EXACT or is_fake(value)
 
 
 def _value(node: Any) -> Any:

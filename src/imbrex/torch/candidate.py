@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import Any, Final
 
 from imbrex.diagnostic import Diagnostic, printable
+from imbrex.torch.arguments import is_dense
+from imbrex.torch.direct import EXACT
 from imbrex.torch.fusion import has_hooks
 from imbrex.torch.layer import LAYERS, Layer
 
@@ -116,7 +118,7 @@ def _reason(module: Any, is_shared: bool, owners: Mapping[int, set[int]]) -> str
 
 def misfit(tensor: Any, *, is_traced: bool = False) -> str | None:
     """Why kernels do not take a tensor; None where they do.  is_traced: it stands for one without numbers."""
-    if not is_traced and type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+    if not is_traced and type(tensor) not in EXACT:
         return f"its weight is a subclass of tensors, {type(tensor).__qualname__}"
     if tensor.dtype not in TYPES:
         return f"no kernel takes {str(tensor.dtype).removeprefix('torch.')}"
@@ -143,7 +145,7 @@ def met(
     def see(module: Any, given: Any, named: Any, result: Any) -> None:
         name = names.get(id(module))
         tensor: Any = given[0] if len(given) == 1 and not named else None
-        if name is not None and type(tensor) in (torch.Tensor, torch.nn.Parameter):
+        if name is not None and type(tensor) in EXACT and is_dense(tensor):
             lies = tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.device
             one = Met(*lies, tensor.requires_grad)
             counts = found.setdefault(name, {})

@@ -3,7 +3,7 @@ where the same was called before, by the plan of that call.
 
 Law: it is gone only where the dispatcher would do nothing but call this kernel and note its gradient, which a
 node of torch's graph does as well: no mode, transform, tracer, compiler or region of autocast stands between,
-and tensors are torch's own, and lie on the CPU or the current GPU.
+and tensors are torch's own, as their memory has them, and lie on the CPU or the current GPU.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ torch: Any = import_module("torch")
 
 EXACT: Final = (torch.Tensor, torch.nn.Parameter)
 """Types of tensors that are no subclass's."""
-_NOTHING: Final = (type(None), *EXACT)
 _included: Final[Callable[[], Any]] = torch._C._dispatch_tls_local_include_set
 _excluded: Final[Callable[[], Any]] = torch._C._dispatch_tls_local_exclude_set
 _USUAL: Final[int] = (
@@ -63,9 +62,18 @@ def _is_alone(tensors: tuple[Any, ...]) -> bool:
         return False
     if _excluded().raw_repr() & _GRADIENTS and torch.is_grad_enabled():
         return False
-    if _included().raw_repr() & ~_USUAL or not all(type(tensor) in _NOTHING for tensor in tensors):
+    if _included().raw_repr() & ~_USUAL or not all(map(_is_plain, tensors)):
         return False
     first = tensors[0]
     if first.is_cuda:
         return not torch.is_autocast_enabled("cuda") and first.get_device() == torch.cuda.current_device()
     return first.is_cpu and not torch.is_autocast_enabled("cpu")
+
+
+def _is_plain(tensor: Any) -> bool:
+    """Is it none, or a tensor of torch's own whose memory holds its numbers?  The dispatcher makes such a one
+    of a view that negates, and of zeros that have no memory.
+    """
+    if tensor is None:
+        return True
+    return type(tensor) in EXACT and not (tensor.is_neg() or tensor._is_zerotensor())

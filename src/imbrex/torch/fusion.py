@@ -17,7 +17,7 @@ from functools import cache, wraps
 from importlib import import_module
 from typing import Any, Final
 
-from imbrex.torch.traced import traced
+from imbrex.torch.traced import is_fake, traced
 
 __all__ = [
     "Chain",
@@ -123,7 +123,7 @@ class _Program:
             return False
         if any(now != then for now, then in self.children) or any("forward" in own for own in self.own):
             return False
-        return all(type(value) is torch.Tensor for value in given)
+        return all(type(value) is torch.Tensor or is_fake(value) for value in given)
 
 
 def _made(of: Any) -> Any:

@@ -1,8 +1,8 @@
 """Layers of torch whose forward is ours: the same object, parameters, keys and hooks, of another class.
 
-Law: what a kernel does not serve, a subclass of tensors or another type or device, the layer of torch
-computes.  `fused` is the layer with what follows it, by tensors as they are now (`fold`), so that parameters
-may change.
+Law: what a kernel does not serve, a subclass of tensors, a nested or sparse one, or another type or device,
+the layer of torch computes, and what is added of another type than the sums', or to be broadcast, torch adds.
+`fused` is the layer with what follows it, by tensors as they are now (`fold`), so that parameters may change.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from imbrex.function.batches import Batches
 from imbrex.problem.run_time import MOST_IMAGES, MOST_ROWS
 from imbrex.torch import call
 from imbrex.torch.activation import finished
+from imbrex.torch.arguments import is_dense
 from imbrex.torch.direct import EXACT
 from imbrex.torch.fold import Fold, fold_of
 from imbrex.torch.opened import Opened
+from imbrex.torch.traced import is_fake
 
 __all__ = ["LAYERS", "MANY", "Layer", "Swapped", "plain"]
 
@@ -60,11 +62,12 @@ class Layer:
     def imbrex_serves(self: Any, input: Any) -> bool:
         """May a kernel compute it?  Notes the shape."""
         weight = self.weight
-        if type(input) not in EXACT or type(weight) not in EXACT or input.device != weight.device:
+        if not (_is_plain(input) and _is_plain(weight)) or input.device != weight.device:
             return False
         if input.dtype != weight.dtype and not torch.is_autocast_enabled(input.device.type):
             return False
-        if not torch.compiler.is_compiling() and input.shape not in self.imbrex_swapped.shapes:
+        is_counted = type(input) in EXACT and not torch.compiler.is_compiling()
+        if is_counted and input.shape not in self.imbrex_swapped.shapes:
             _note(self, tuple(input.shape))
         return True
 
@@ -83,11 +86,10 @@ class Conv2d(Layer, _nn.Conv2d):
     def fused(self: Any, input: Any, norm: Any, residual: Any, activation: str) -> Any:
         """activation(norm(self(input)) + residual).  norm: of batches, in eval mode, or None."""
         moves = self.stride, self.padding, self.dilation
-        is_served = self.imbrex_serves(input) and input.dim() == 4
-        if is_served and residual is not None:
-            is_served = _is_alike(residual, input) and self._fits(input, residual)
-        if not is_served:
+        if not self.imbrex_serves(input) or input.dim() != 4:
             return plain(self, input, norm, residual, activation)
+        if residual is not None and not (_is_alike(residual, input) and self._fits(input, residual)):
+            return finished(self.fused(input, norm, None, ""), residual, activation)
         scale, shift = (None, self.bias) if norm is None else fold_of(norm, self)
         return call.conv2d(
             input, self.weight, shift, *moves, self.groups, activation=activation or None,
@@ -131,12 +133,12 @@ class Linear(Layer, _nn.Linear):
 
     def fused(self: Any, input: Any, norm: Any, residual: Any, activation: str) -> Any:
         """activation(self(input) + residual).  norm: None."""
-        is_served = self.imbrex_serves(input)
-        if is_served and residual is not None:
-            shape = (*input.shape[:-1], self.out_features)
-            is_served = _is_alike(residual, input) and tuple(residual.shape) == shape
-        if not is_served:
+        if not self.imbrex_serves(input):
             return plain(self, input, norm, residual, activation)
+        if residual is not None:
+            shape = (*input.shape[:-1], self.out_features)
+            if not _is_alike(residual, input) or tuple(residual.shape) != shape:
+                return finished(self(input), residual, activation)
         return call.linear(
             input, self.weight, self.bias, activation=activation or None, residual=residual,
             fallback=self.imbrex_swapped.fallback, batches=self.imbrex_swapped.batches,
@@ -151,9 +153,19 @@ LAYERS: Final[Mapping[Any, type[Any]]] = {
 """Ours by torch's."""
 
 
+def _is_plain(tensor: Any) -> bool:
+    """Is it a dense tensor of torch's own, or what stands for one in a graph?"""
+    return (type(tensor) in EXACT or is_fake(tensor)) and is_dense(tensor)
+
+
 def _is_alike(residual: Any, input: Any) -> bool:
-    """Is what is added a tensor of the input's type, where it lies?  It may be a number."""
-    return type(residual) in EXACT and residual.dtype == input.dtype and residual.device == input.device
+    """Is what is added a tensor of the sums' type, where the input lies?  It may be a number."""
+    if not isinstance(residual, torch.Tensor) or not _is_plain(residual) or residual.device != input.device:
+        return False
+    kind, device = input.dtype, input.device.type
+    if kind != torch.float64 and torch.is_autocast_enabled(device):
+        kind = torch.get_autocast_dtype(device)
+    return residual.dtype == kind
 
 
 def plain(layer: Any, input: Any, norm: Any, residual: Any, activation: str) -> Any:

@@ -107,13 +107,27 @@ def restore(model: Any) -> None:
     _expect_model(model)
     for module in model.modules():
         if isinstance(module, Fused):
-            module.__class__ = module.imbrex_of
+            module.__class__ = _own_class(type(module), fused_class(module.imbrex_of), module.imbrex_of)
             for name in ("imbrex_chains", "_imbrex_program"):
                 module.__dict__.pop(name, None)
         if isinstance(module, Layer):
-            module.__class__ = next(theirs for theirs in LAYERS if isinstance(module, theirs))
+            theirs = next(theirs for theirs in LAYERS if isinstance(module, theirs))
+            module.__class__ = _own_class(type(module), LAYERS[theirs], theirs)
             del module.__dict__["imbrex_swapped"]
         contiguous(module)
+
+
+def _own_class(now: Any, ours: Any, theirs: Any) -> Any:
+    """The class that a module had; of one that was parametrised since, which torch does by a subclass, a
+    subclass of it.
+    """
+    if now is ours:
+        return theirs
+    bases = tuple(theirs if base is ours else base for base in now.__bases__)
+    own: Any = dict(now.__dict__)
+    for slot in ("__dict__", "__weakref__"):
+        own.pop(slot, None)
+    return type(now.__name__, bases, own)
 
 
 def _expect_model(model: Any) -> None:

@@ -12,10 +12,16 @@ from copy import copy
 from importlib import import_module
 from typing import Any, Final
 
-__all__ = ["traced"]
+__all__ = ["is_fake", "traced"]
 
 fx: Any = import_module("torch.fx")
+_FAKES: Final = ("FakeTensor", "FunctionalTensor")
 _HELD: Final = (list, dict, set, deque)
+
+
+def is_fake(tensor: Any) -> bool:
+    """Does it stand for a tensor of torch's own, without numbers, as in torch.compile and torch.export?"""
+    return type(tensor).__name__ in _FAKES and type(tensor).__module__.startswith("torch.")
 
 
 class _Tracer(fx.Tracer):

@@ -38,6 +38,7 @@ def test_calls_without_gradients_are_direct(quiet: Callable[[], AbstractContextM
         assert way(x, None, torch.nn.Parameter(torch.ones(2))) == "kernel"
         assert way(x, None, torch.ones(2).as_subclass(Own)) == "op"
         assert way(torch.ones(2, device="meta"), None, None) == "op"
+        assert way(x, None, torch._neg_view(x)) == way(torch._efficientzerotensor(2), None, x) == "op"
 
 
 def test_calls_whose_gradient_is_asked_for_are_a_node() -> None:

@@ -219,6 +219,38 @@ def test_a_model_in_training_mode_is_swapped_where_gradients_are_switched_off() 
     torch.testing.assert_close(model(x), want, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_export_keeps_the_kernels(strict: bool) -> None:
+    """Also where tensors that stand for others are no plain ones, as outside of strict mode."""
+    model = sequential()
+    with torch.no_grad():
+        program = torch.export.export(model, (images(),), strict=strict)
+        torch.testing.assert_close(program.module()(images()), by_layers(model), rtol=1e-4, atol=1e-4)
+    called = {str(node.target) for node in program.graph.nodes if node.op == "call_function"}
+    assert "imbrex.conv2d.default" in called and not called & {"aten.conv2d.default", "aten.relu.default"}
+
+
+def test_what_is_added_of_another_type_decides_the_result() -> None:
+    """As under autocast: sums of its type, and a residual of the input's."""
+
+    class Adds(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(6, 6)
+
+        def forward(self, x: Any) -> Any:
+            return torch.relu(self.linear(x) + x)
+
+    model, x = Adds().eval(), images()
+    with torch.no_grad():
+        ours.replace(model, x, jobs=1, measure=False, fallback=False)
+        with torch.autocast("cpu", torch.bfloat16):
+            got = model(x)
+            want = torch.relu(nn.Linear.forward(model.linear, x) + x)
+    assert got.dtype == want.dtype == torch.float32
+    torch.testing.assert_close(got, want, rtol=0.02, atol=0.02)
+
+
 def test_a_tracer_sees_a_fused_container_as_it_was() -> None:
     plain = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU())
     model, x = sequential(), images()

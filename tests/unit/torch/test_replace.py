@@ -118,6 +118,35 @@ def test_states_copies_and_pickles() -> None:
     assert replaced(model, x).rows[0].reason == "swapped before"
 
 
+def test_a_layer_that_is_parametrised_later_gets_its_own_back() -> None:
+    model, x = small(), images(8)
+    replaced(model, x)
+    torch.nn.utils.parametrizations.weight_norm(model[0])
+    twin, want = copy.deepcopy(model), model(x)
+    ours.restore(model)
+    assert not isinstance(model[0], layers.Layer) and isinstance(twin[0], layers.Layer)
+    assert torch.nn.utils.parametrize.is_parametrized(model[0])
+    for one in (model, twin):
+        torch.testing.assert_close(one(x), want, rtol=1e-4, atol=1e-5)
+    torch.nn.utils.parametrize.remove_parametrizations(model[0], "weight")
+    assert type(model[0]) is nn.Conv2d
+
+
+@pytest.mark.filterwarnings("ignore:.*nested tensors.*:UserWarning", "ignore:Sparse.*:UserWarning")
+@pytest.mark.parametrize("kind", ["nested", "sparse"])
+def test_tensors_that_are_not_dense_are_torchs(kind: str) -> None:
+    model = nn.Linear(6, 5)
+    x = torch.ones(2, 3, 6)
+    replaced(model, x[0], batches="each")
+    given = torch.nested.nested_tensor([x[0], x[1, :2]]) if kind == "nested" else x[0].to_sparse()
+    with torch.no_grad():
+        result = model(given)
+        rows = result.unbind()[0] if kind == "nested" else result
+        torch.testing.assert_close(rows, nn.Linear.forward(model, x[0]))
+    with pytest.raises(TypeError, match=f"'input' should be a dense tensor, got .*{kind[:6]}"):
+        ours.linear(given, model.weight)
+
+
 class Broken(nn.Module):
     """A convolution that is followed by what looks as if it could be fused."""
 
