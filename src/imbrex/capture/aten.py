@@ -6,7 +6,7 @@ Law: what is captured is what runs: shapes, types, transposed operands and chann
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -48,7 +48,8 @@ def function_of(file: Path, name: str) -> Callable[[], Any]:
 
 
 def captured(function: Callable[[], Any], name: str, is_training: bool) -> Tally:
-    """What the function computes; where it gives a model and its inputs, what a call of the model does.
+    """What the function computes; where it gives a model and its inputs, a tensor, a tuple or a dict of named
+    ones, what a call of the model does.
 
     is_training: a call forward, and backward from the sum of the squares of what it gives.
     """
@@ -61,10 +62,11 @@ def captured(function: Callable[[], Any], name: str, is_training: bool) -> Tally
     model, inputs = cast("tuple[Any, Any]", given)
     several = isinstance(inputs, list | tuple)
     arguments: tuple[Any, ...] = tuple(cast("Sequence[Any]", inputs)) if several else (inputs,)
+    named = cast("Mapping[str, Any]", inputs) if isinstance(inputs, Mapping) else None
     tally = Tally()
     quiet: AbstractContextManager[Any] = nullcontext() if is_training else torch.no_grad()
     with _mode(tally), quiet:
-        out: Any = _called(lambda: model(*arguments), name)
+        out: Any = _called(lambda: model(*arguments) if named is None else model(**named), name)
         if is_training:
             _called(lambda: _sum(torch, out).backward(), name)
     return tally

@@ -49,6 +49,8 @@ def command(model: str, output: Path | None, sizes: dict[str, int], training: bo
         click.echo(f"{len(tally.problems)} problems, {calls} calls, in {output}")
     for line in tally.left_lines:
         click.echo(f"left out: {line}", err=True)
+    if not tally.problems:
+        click.echo(f"{model} computes no convolution and no product that a problem states", err=True)
     return 0 if tally.problems else FAILED
 
 

@@ -40,6 +40,14 @@ def meta():
         return Net(), (torch.zeros(2, 3, 8, 8),)
 
 
+def named():
+    class Named(Net):
+        def forward(self, *, images):
+            return super().forward(images)
+
+    return Named(), {"images": torch.zeros(2, 3, 8, 8)}
+
+
 def itself():
     with torch.inference_mode():
         for _ in range(2):
@@ -91,6 +99,7 @@ def lines(texts: list[str]) -> set[str]:
     [
         ("net", False, NET, 1),
         ("meta", False, NET, 1),
+        ("named", False, NET, 1),
         ("itself", False, NET, 2),
         ("net", True, NET + BACK, 1),
     ],

@@ -49,6 +49,12 @@ def test_wrong_words(imbrex: Imbrex, words: tuple[str, ...], code: int, told: st
     assert said.code == code and told in said.errors
 
 
+def test_a_model_without_problems_is_told_of(imbrex: Imbrex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("imbrex.cli.capture._captured", lambda *words: Tally())
+    said = imbrex("capture", "model.py:f")
+    assert said.code == 1 and "model.py:f computes no convolution and no product" in said.errors
+
+
 @pytest.mark.parametrize(("model", "package"), [("model.py:f", "PyTorch"), ("model.onnx", "onnx")])
 def test_without_the_package(
     imbrex: Imbrex, model: str, package: str, monkeypatch: pytest.MonkeyPatch
