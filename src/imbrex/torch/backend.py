@@ -23,6 +23,7 @@ __all__ = ["backend"]
 
 torch: Any = import_module("torch")
 _F: Any = torch.nn.functional
+_symbolic: Any = import_module("torch.fx.experimental.symbolic_shapes")
 
 FUNCTIONS: Final[Mapping[Any, Any]] = {
     **dict.fromkeys((torch.conv2d, _F.conv2d), call.conv2d),
@@ -102,7 +103,17 @@ def _swap(first: Any, graph: Any) -> None:
 def _is_alike(other: Any, total: Any, first: Any) -> bool:
     """Has what is added the very shape and type of the sums, so that nothing is broadcast?"""
     values = [_value(node) for node in (other, total, first)]
-    return None not in values and len({(tuple(v.shape), v.dtype) for v in values}) == 1
+    if any(value is None for value in values):
+        return False
+    return all(v.dtype == values[0].dtype and _is_of_shape(v, values[0].shape) for v in values)
+
+
+def _is_of_shape(value: Any, shape: Sequence[Any]) -> bool:
+    """Has it this shape, whatever number stands for a size that has none?"""
+    known: Any = _symbolic.statically_known_true
+    return value.dim() == len(shape) and all(
+        known(one == of) for one, of in zip(value.shape, shape, strict=True)
+    )
 
 
 def _is_norm(node: Any, sums: Any) -> bool:

@@ -103,6 +103,26 @@ def test_what_is_not_the_same_is_not_fused() -> None:
         torch.testing.assert_close(made(x), model(x), rtol=1e-4, atol=1e-5)
 
 
+def test_sizes_without_a_number_are_compared() -> None:
+    """A sum of the layer's own sizes is fused, whatever they are, and one that is broadcast is not."""
+    layer, graphs = torch.nn.Linear(4, 4), list[Any]()
+
+    def sums(x: Any) -> Any:
+        return layer(x) + x, layer(x) + x[:1]
+
+    def seen(graph: Any, inputs: Any) -> Any:
+        graphs.append(graph)
+        return lambda *given: (given[0], given[0])  # nothing is computed
+
+    registry: Any = import_module("torch._dynamo.backends.registry")
+    torch._dynamo.reset()
+    with torch.no_grad(), pytest.MonkeyPatch.context() as patch:
+        patch.setitem(registry._BACKENDS, "seen", None)
+        patch.setitem(registry._COMPILER_FNS, "seen", seen)
+        torch.compile(sums, backend=ours.backend, options={"inner": "seen"}, dynamic=True)(torch.ones(3, 4))
+    assert calls(graphs[0]) == [("linear", "", False, True), ("linear", "", False, False)]
+
+
 def test_torch_finds_it_by_name() -> None:
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
     assert project["entry-points"]["torch_dynamo_backends"] == {"imbrex": "imbrex.torch:backend"}
