@@ -120,7 +120,7 @@ def said(case: Emitted) -> Iterator[str]:
             yield f"{name}: {'; '.join(f'{illegal.rule}: {illegal}' for illegal in broken)}"
             continue
         spent = kind.spent(kind.plan(one, context, machine), machine, DATA_PARALLEL)
-        parts = ", ".join(f"{part} {of:.5g}" for part, of in {**spent.beside, **spent.after}.items() if of)
+        parts = ", ".join(f"{part} {of:.5g}" for part, of in {**spent.parallel, **spent.after}.items() if of)
         yield f"{name}: {kind.cost(one, context, machine):.6g} cycles: {parts}"
 
 

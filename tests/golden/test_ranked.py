@@ -60,7 +60,7 @@ def said(target: str, line: str) -> Iterator[str]:
         one = found.ranked[place]
         parts = spent(request, one)
         yield f"  {place} {one.configuration}: {one.cycles:.5g} cycles"
-        for how, of in (("beside", parts.beside), ("after", parts.after)):
+        for how, of in (("parallel", parts.parallel), ("after", parts.after)):
             named = (f"{name} {cycles:.4g}" for name, cycles in of.items() if cycles >= 0.01)
             yield f"    {how}: {', '.join(named)}"
 
