@@ -55,7 +55,7 @@ def test_an_illegal_tuning_says_why(imbrex: Imbrex) -> None:
         "v1:warpgroup:96,64,64,4,1,1,1,cooperative,swapped,1",
     )
     assert said.code == 1
-    assert "m_per_block 96 is not a multiple of 64 up to 256" in said.out
+    assert "m_per_block 96 is not a multiple of 64 up to 384" in said.out
 
 
 def test_levels_and_meaning(imbrex: Imbrex) -> None:

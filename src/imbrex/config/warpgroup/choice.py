@@ -19,7 +19,7 @@ from imbrex.config.warpgroup import cluster_k
 from imbrex.config.warpgroup.correction import corrected
 from imbrex.config.warpgroup.cost import Priced
 from imbrex.config.warpgroup.plan import WarpgroupTuning
-from imbrex.config.warpgroup.space import warpgroup_space
+from imbrex.config.warpgroup.space import is_tall, warpgroup_space
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.work.streamk import CLUSTERED, Mode, even_pieces
 
@@ -119,11 +119,13 @@ def every(context: GemmContext, machine: GpuMachine) -> Iterator[Offer]:
 
 
 def _servings(context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None) -> Sequence[Serving]:
-    """All tunings with all schedules that they serve: pingpong consumers have whole tiles, and share none."""
+    """All tunings with schedules that they serve: pingpong consumers have whole tiles, and share none, and
+    tall tiles have hardly been faster where they are shared.
+    """
     return [
         (priced, schedule)
         for mode, priced in product(_modes(context), _priced(context, machine, given))
-        if mode == "data_parallel" or not priced.plan.tuning.pingpong
+        if mode == "data_parallel" or not (priced.plan.tuning.pingpong or is_tall(priced.plan.tuning))
         for schedule in _counted(mode, priced)
     ]
 

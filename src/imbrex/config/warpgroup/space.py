@@ -24,7 +24,7 @@ from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import crosses
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
 
-__all__ = ["warpgroup_space"]
+__all__ = ["is_tall", "warpgroup_space"]
 
 NARROWEST: Final = (8, 16)
 """Columns of the least tile; 16 where neither side of a product of 16-bit types has its K together."""
@@ -64,10 +64,15 @@ def warpgroup_space(context: GemmContext, machine: GpuMachine) -> list[Warpgroup
     return []
 
 
+def is_tall(tuning: WarpgroupTuning) -> bool:
+    """Has a tile more rows than three consumers of 64?"""
+    return tuning.m_per_block in TALL
+
+
 def _is_large(plan: WarpgroupPlan) -> bool:
     """Is it of a tile that the model ranks well with its correction only?"""
     t = plan.tuning
-    return t.m_per_block in TALL or not hold(t.consumers, plan.accumulators * WARPGROUP)
+    return is_tall(t) or not hold(t.consumers, plan.accumulators * WARPGROUP)
 
 
 def _oriented(
