@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from functools import cache
 from pathlib import Path
 from typing import NoReturn
@@ -73,13 +73,13 @@ class Quick:
             config.hook.pytest_deselected(items=gone)
             items[:] = [item for item in items if _function(item.nodeid) not in left_out]
 
-    @pytest.fixture(scope="session", autouse=True)
-    def forbidden(self) -> Iterator[None]:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
         """Whatever is slow fails."""
         with pytest.MonkeyPatch.context() as patch:
             for name, does in SLOW.items():
                 patch.setattr(name, self._fails(does))
-            yield
+            return (yield)
 
     def _fails(self, does: str) -> Callable[..., NoReturn]:
         def fail(*_: object, **__: object) -> NoReturn:

@@ -18,13 +18,13 @@ def test_seconds(seconds: float, text: str) -> None:
     assert seconds_text(seconds) == text
 
 
-@pytest.mark.parametrize(("power", "unit"), enumerate(["B", "KiB", "MiB", "GiB"]))
+@pytest.mark.parametrize(("power", "unit"), [*enumerate(["B", "KiB", "MiB", "GiB"])])
 def test_bytes(power: int, unit: str) -> None:
     assert bytes_text(1024**power) == f"1 {unit}"
     assert power == 3 or bytes_text(1000 * 1024**power) == f"1{'000' if power == 0 else 'e+03'} {unit}"
 
 
-@pytest.mark.parametrize(("power", "unit"), enumerate(["FLOP", "KFLOP", "MFLOP", "GFLOP", "TFLOP"]))
+@pytest.mark.parametrize(("power", "unit"), [*enumerate(["FLOP", "KFLOP", "MFLOP", "GFLOP", "TFLOP"])])
 def test_operations(power: int, unit: str) -> None:
     assert flops_text(1000**power) == f"1 {unit}"
     assert flops_text(999 * 1000**power) == f"999 {unit}"

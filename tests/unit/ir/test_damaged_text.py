@@ -81,7 +81,7 @@ def test_the_texts_are_whole() -> None:
     assert [outcome(text) for text in TEXTS] == [None] * len(TEXTS)
 
 
-@pytest.mark.parametrize("op", Miopen.operations, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [*Miopen.operations], ids=lambda op: op.name)
 def test_any_number_of_operands_results_and_regions_is_a_diagnostic(op: type[Operation]) -> None:
     """The generic form says nothing of what an operation takes."""
     for operands, results, regions in product((0, 1, 2, 3, 5), (0, 1), (0, 1)):
