@@ -319,7 +319,8 @@ def _divmod(x: Lin, d: int) -> tuple[Lin, Lin]:
             big = _collect(((a, c // g) for a, c in rest.terms if c % g == 0), rest.const // g)
             q, r = _divmod(big, d // g)
             return whole + q, r * g + small
-    whole, rest = whole + min(low // d, 0), rest - min(low // d, 0) * d
+    below = min(low // d, 0)
+    whole, rest = whole + below, rest - below * d
     q, r = _nested(rest, d) or (_atom(Div(rest, lin(d))), _atom(Mod(rest, lin(d))))
     return whole + q, r
 

@@ -125,9 +125,13 @@ def _servings(context: GemmContext, machine: GpuMachine, given: WarpgroupTuning 
     return [
         (priced, schedule)
         for mode, priced in product(_modes(context), _priced(context, machine, given))
-        if mode == "data_parallel" or not (priced.plan.tuning.pingpong or is_tall(priced.plan.tuning))
+        if mode == "data_parallel" or not _has_whole_tiles(priced.plan.tuning)
         for schedule in _counted(mode, priced)
     ]
+
+
+def _has_whole_tiles(tuning: WarpgroupTuning) -> bool:
+    return tuning.pingpong or is_tall(tuning.m_per_block)
 
 
 def _costed(pairs: Sequence[Serving]) -> Sequence[Costed]:

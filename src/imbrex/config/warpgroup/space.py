@@ -38,10 +38,8 @@ ROW_TILES: Final = (
     (384, 2, False),
 )
 """Rows of a tile, consumers, pingpong."""
-TALL: Final = (256, 384)
-"""Rows of tiles whose columns are not few."""
 LEAST_OF_TALL: Final = 64
-"""Columns of the least of those: narrower ones are as good as tiles of fewer rows, swapped."""
+"""Columns of the narrowest tall tile: narrower ones are as good as tiles of fewer rows, swapped."""
 CLUSTERS: Final = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4))
 GROUPS: Final = (1, 2, 4, 8, 16)
 
@@ -64,15 +62,15 @@ def warpgroup_space(context: GemmContext, machine: GpuMachine) -> list[Warpgroup
     return []
 
 
-def is_tall(tuning: WarpgroupTuning) -> bool:
-    """Has a tile more rows than three consumers of 64?"""
-    return tuning.m_per_block in TALL
+def is_tall(rows: int) -> bool:
+    """Has a tile more rows than the most consumers have with one instruction each?"""
+    return rows > MOST_CONSUMERS * ROWS
 
 
 def _is_large(plan: WarpgroupPlan) -> bool:
     """Is it of a tile that the model ranks well with its correction only?"""
     t = plan.tuning
-    return is_tall(t) or not hold(t.consumers, plan.accumulators * WARPGROUP)
+    return is_tall(t.m_per_block) or not hold(t.consumers, plan.accumulators * WARPGROUP)
 
 
 def _oriented(
@@ -84,7 +82,7 @@ def _oriented(
     wide = [n for n in columns_of(c.dtype, machine) if n == least or n < 2 * c.n]
     for (rows, consumers, pingpong), n in product(ROW_TILES, wide):
         own = rows if pingpong else rows // consumers
-        is_thin = (rows >= 2 * c.m and rows > ROWS) or (rows in TALL and n < LEAST_OF_TALL)
+        is_thin = (rows >= 2 * c.m and rows > ROWS) or (is_tall(rows) and n < LEAST_OF_TALL)
         if is_thin or not hold(consumers, own * n * c.summed, is_plain=True):
             continue
         for cluster in CLUSTERS:
