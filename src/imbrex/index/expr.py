@@ -245,10 +245,8 @@ def _completed(coefs: Mapping[Atom, int]) -> Iterator[tuple[Lin, Lin]]:
         if not c or not isinstance(m, Mod) or not m.den.is_constant:
             continue
         d = m.den.const
-        for q, k in coefs.items():
-            if k != c * d:
-                continue
-            pair = Lin(((q, k), (m, c)), 0)
+        for q in (q for q, k in coefs.items() if k == c * d):
+            pair = Lin(((q, c * d), (m, c)), 0)
             if _divmod(m.num, d)[0] == _atom(q):
                 yield pair, m.num * c
             elif isinstance(q, Mod) and q.den.is_constant:
