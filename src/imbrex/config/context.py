@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import gcd
 
 from imbrex.dtype import DType
@@ -48,7 +49,7 @@ class Access:
     def __post_init__(self) -> None:
         assert min(self.vector) >= 1 and min(self.run) >= 1, f"widths and runs are at least 1: {self}"
 
-    @property
+    @cached_property
     def exchanged(self) -> Access:
         """The same memory with the two matrix dimensions exchanged."""
         (v0, v1), (r0, r1), (s0, s1) = self.vector, self.run, self.step
@@ -100,7 +101,7 @@ class GemmContext:
         """Do neighbours along m lie together in A, however far one goes?"""
         return self.a.step[1] == 1 and self.a.run[1] >= min(self.m, SAMPLE)
 
-    @property
+    @cached_property
     def exchanged(self) -> GemmContext:
         """The transposed product: B plays A, and n plays m."""
         exchanged = {"a": self.b, "b": self.a, "c": self.c.exchanged, "dtype": self.dtype.exchanged}

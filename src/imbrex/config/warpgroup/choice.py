@@ -19,7 +19,7 @@ from imbrex.config.warpgroup import cluster_k
 from imbrex.config.warpgroup.correction import corrected
 from imbrex.config.warpgroup.cost import Priced
 from imbrex.config.warpgroup.plan import WarpgroupTuning
-from imbrex.config.warpgroup.space import is_tall, warpgroup_space
+from imbrex.config.warpgroup.space import is_tall, priced_space
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.work.streamk import CLUSTERED, Mode, even_pieces
 
@@ -175,8 +175,7 @@ def taken(found: Sequence[Offer]) -> Offer:
 
 
 def _priced(context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None) -> Sequence[Priced]:
-    tunings = [given] if given is not None else warpgroup_space(context, machine)
-    return [Priced(tuning.plan(context, machine)) for tuning in tunings]
+    return [Priced(given.plan(context, machine))] if given is not None else priced_space(context, machine)
 
 
 def _best(costed: Sequence[Costed]) -> Costed:

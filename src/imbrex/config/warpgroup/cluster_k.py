@@ -18,10 +18,9 @@ from imbrex.config.rules import Illegal, Reasons
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup.consumers import SUM_BYTES
 from imbrex.config.warpgroup.correction import corrected
-from imbrex.config.warpgroup.cost import Priced
 from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
-from imbrex.config.warpgroup.space import warpgroup_space
+from imbrex.config.warpgroup.space import priced_space
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.stage.shared_tile import ATOM_ROWS
 
@@ -38,14 +37,14 @@ def scheduled(
         if reasons := broken(given.plan(context, machine), parts):
             raise Diagnostic(f"{schedule} is illegal: {'; '.join(map(str, reasons))}")
         return given
-    tunings = warpgroup_space(context, machine)
-    serving = [t for t in tunings if not broken(t.plan(context, machine), parts)]
+    found = priced_space(context, machine)
+    serving = [priced for priced in found if not broken(priced.plan, parts)]
     if not serving:
-        why = {str(reason): 0 for t in tunings for reason in broken(t.plan(context, machine), parts)}
+        why = {str(reason): 0 for priced in found for reason in broken(priced.plan, parts)}
         listed = "; ".join(list(why)[:3]) or "no tuning of warpgroups is legal"
         raise Diagnostic(f"no tuning serves {schedule}: {listed}")
-    cycles = corrected([(Priced(t.plan(context, machine)), schedule) for t in serving])
-    return serving[cycles.index(min(cycles))]
+    cycles = corrected([(priced, schedule) for priced in serving])
+    return serving[cycles.index(min(cycles))].plan.tuning
 
 
 def broken(plan: WarpgroupPlan, parts: int) -> tuple[Illegal, ...]:

@@ -33,7 +33,7 @@ import numpy.typing as npt
 from imbrex.chip import WARPGROUPS
 from imbrex.config.context import GemmContext
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
-from imbrex.config.warpgroup.cost import Priced, schedule_cycles
+from imbrex.config.warpgroup.cost import Priced
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.terms import Terms, terms
@@ -93,11 +93,11 @@ def is_corrected(plan: WarpgroupPlan) -> bool:
     return plan.context.dtype.bits == CORRECTED_BITS and not Priced(plan).streams.is_walked
 
 
-def corrects(plans: Sequence[WarpgroupPlan]) -> bool:
-    """Do times tell of candidates of a product?  plans: some of them, of the same product."""
-    if not plans or not is_corrected(plans[0]):
+def corrects(some: Sequence[Priced]) -> bool:
+    """Do times tell of candidates of a product?  some: of them, of the same product."""
+    if not some or not is_corrected(some[0].plan):
         return False
-    return _is_in_time(min(schedule_cycles(plan, DATA_PARALLEL) for plan in plans))
+    return _is_in_time(min(priced.cost(DATA_PARALLEL).cycles for priced in some))
 
 
 def log_correction(plan: WarpgroupPlan, schedule: TileSchedule) -> float:

@@ -109,8 +109,17 @@ class Priced:
         """Cycles of memory, where clusters are at the same step."""
         return self._moved / self.rates.memory_bytes
 
+    @cached_property
+    def _costs(self) -> dict[TileSchedule, ScheduleCost]:
+        return {}
+
     def cost(self, schedule: TileSchedule) -> ScheduleCost:
         """Under a schedule of units."""
+        if (found := self._costs.get(schedule)) is None:
+            found = self._costs[schedule] = self._cost(schedule)
+        return found
+
+    def _cost(self, schedule: TileSchedule) -> ScheduleCost:
         if not schedule.is_shared:
             return self._whole()
         if schedule.mode == "cluster_k":

@@ -123,7 +123,7 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
         t, c = self.tuning, self.oriented
         return stage_tile(t.k_per_block, t.n_per_block, c.k, c.n, c.b, c.dtype)
 
-    @property
+    @cached_property
     def turned(self) -> tuple[bool, bool]:
         """Does the producer turn A, B: do rows or columns lie together in memory, but k has to in shared
         memory?
@@ -134,11 +134,11 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
             _read_dim(b) == 1 and self.b_major == "k",
         )
 
-    @property
+    @cached_property
     def a_major(self) -> Major:
         return major_of(_read_dim(self.oriented.a) == 1, self.context.dtype.bytes)
 
-    @property
+    @cached_property
     def b_major(self) -> Major:
         return major_of(_read_dim(self.oriented.b) == 1, self.context.dtype.bytes)
 

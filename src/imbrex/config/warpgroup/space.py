@@ -11,6 +11,7 @@ from typing import Final
 from imbrex.chip import GpuMachine
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.warpgroup.correction import corrects
+from imbrex.config.warpgroup.cost import Priced
 from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.legal import WARPGROUP_RULES
 from imbrex.config.warpgroup.limits import MOST_CONSUMERS, hold, stages_that_fit
@@ -24,7 +25,7 @@ from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import crosses
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
 
-__all__ = ["is_tall", "warpgroup_space"]
+__all__ = ["is_tall", "priced_space", "warpgroup_space"]
 
 NARROWEST: Final = (8, 16)
 """Columns of the least tile; 16 where neither side of a product of 16-bit types has its K together."""
@@ -46,19 +47,24 @@ GROUPS: Final = (1, 2, 4, 8, 16)
 
 def warpgroup_space(context: GemmContext, machine: GpuMachine) -> list[WarpgroupTuning]:
     """Legal tunings; none where the machine has no warpgroup instructions, or none of the type."""
+    return [priced.plan.tuning for priced in priced_space(context, machine)]
+
+
+def priced_space(context: GemmContext, machine: GpuMachine) -> list[Priced]:
+    """The same, applied to the GEMM."""
     if not columns_of(context.dtype, machine):
         return []
     orientations = (False, True)[: 1 if context.phases > 1 else 2]
     for least in NARROWEST:
         found = [
-            tuning
+            Priced(plan)
             for swapped in orientations
-            for tuning in _oriented(context, machine, swapped, least)
-            if not WARPGROUP_RULES.broken(tuning.plan(context, machine), machine)
+            for plan in _oriented(context, machine, swapped, least)
+            if not WARPGROUP_RULES.broken(plan, machine)
         ]
         if found:
-            usual = [tuning for tuning in found if not _is_large(tuning.plan(context, machine))]
-            return found if corrects([t.plan(context, machine) for t in usual]) else usual
+            usual = [priced for priced in found if not _is_large(priced.plan)]
+            return found if corrects(usual) else usual
     return []
 
 
@@ -75,8 +81,8 @@ def _is_large(plan: WarpgroupPlan) -> bool:
 
 def _oriented(
     context: GemmContext, machine: GpuMachine, swapped: bool, least: int
-) -> Iterator[WarpgroupTuning]:
-    """Tunings of rows and columns.  A tile is not twice as large as the matrix, but for `least` columns."""
+) -> Iterator[WarpgroupPlan]:
+    """Plans of rows and columns.  A tile is not twice as large as the matrix, but for `least` columns."""
     c = context.exchanged if swapped else context
     k = _depth(c, machine)
     wide = [n for n in columns_of(c.dtype, machine) if n == least or n < 2 * c.n]
@@ -94,10 +100,11 @@ def _oriented(
             tuning = WarpgroupTuning(
                 rows, n, k, LEAST_STAGES, consumers, *cluster, pingpong=pingpong, swapped=swapped, group=group
             )
-            if consumers == MOST_CONSUMERS and any(tuning.plan(context, machine).turned):
+            plan = tuning.plan(context, machine)
+            if consumers == MOST_CONSUMERS and any(plan.turned):
                 continue  # a producer that turns tiles wants more registers than four warpgroups leave
-            if (stages := stages_that_fit(tuning.plan(context, machine), machine)) >= LEAST_STAGES:
-                yield replace(tuning, stages=stages)
+            if (stages := stages_that_fit(plan, machine)) >= LEAST_STAGES:
+                yield replace(tuning, stages=stages).plan(context, machine)
 
 
 def _depth(context: GemmContext, machine: GpuMachine) -> int:
