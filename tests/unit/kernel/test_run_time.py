@@ -104,8 +104,8 @@ IMAGES = {
     "gradient, depthwise": (
         f"conv -n ?1..5 -c 24 -H 7 -W 9 -k 24 -y 3 -x 3 -p 1 -q 1 -g 24 -F 2 {LAST}", None, (1, 4)
     ),
-    "gradient of a stride, by buckets of four products": (
-        "conv -n ?1..9 -c 10 -H 9 -W 7 -k 12 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -F 2", None, (1, 9)
+    "gradient of a stride, by buckets of two products": (
+        "conv -n ?1..9 -c 10 -H 9 -W 7 -k 12 -y 3 -x 1 -p 1 -q 0 -u 2 -v 1 -F 2", None, (1, 9)
     ),
     "gradient of a stride and of a dilation, groups, channels last": (
         f"convbfp16 -n ?2..6 -c 8 -H 11 -W 8 -k 18 -y 3 -x 2 -p 2 -u 3 -v 2 -l 2 -g 2 -F 2 {LAST}",
