@@ -49,6 +49,11 @@ class Rules(Generic[P, G]):
                 return found
         return ()
 
+    def is_legal(self, plan: P, machine: G) -> bool:
+        """Is none broken?  It looks no further than the first that is."""
+        rules = (*self.first, *self.second)
+        return not any(True for rule in rules for _ in rule(plan, machine))
+
 
 class Launched(Protocol):
     """A plan for a GPU."""

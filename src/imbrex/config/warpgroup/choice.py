@@ -158,7 +158,7 @@ def _counted(mode: Mode, priced: Priced) -> Iterator[TileSchedule]:
         return
     plan, count = priced.plan, priced.resident
     if mode == "cluster_k":
-        yield from (TileSchedule(mode, parts) for parts in IN_CLUSTER if not cluster_k.broken(plan, parts))
+        yield from (TileSchedule(mode, parts) for parts in IN_CLUSTER if cluster_k.serves(plan, parts))
         return
     most = count // plan.units if mode == "split_k" else 0
     if most < 2:

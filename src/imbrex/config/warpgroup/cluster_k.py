@@ -10,6 +10,7 @@ Law: the schedule's number and the tuning's cluster together are a cluster of th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from imbrex.chip import GpuMachine
@@ -24,7 +25,7 @@ from imbrex.config.warpgroup.space import priced_space
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.stage.shared_tile import ATOM_ROWS
 
-__all__ = ["broken", "scheduled"]
+__all__ = ["broken", "scheduled", "serves"]
 
 
 def scheduled(
@@ -38,7 +39,7 @@ def scheduled(
             raise Diagnostic(f"{schedule} is illegal: {'; '.join(map(str, reasons))}")
         return given
     found = priced_space(context, machine)
-    serving = [priced for priced in found if not broken(priced.plan, parts)]
+    serving = [priced for priced in found if serves(priced.plan, parts)]
     if not serving:
         why = {str(reason): 0 for priced in found for reason in broken(priced.plan, parts)}
         listed = "; ".join(list(why)[:3]) or "no tuning of warpgroups is legal"
@@ -47,10 +48,19 @@ def scheduled(
     return serving[cycles.index(min(cycles))].plan.tuning
 
 
+def serves(plan: WarpgroupPlan, parts: int) -> bool:
+    """Do so many parts of K break no rule?"""
+    return next(_reasons(plan, parts), None) is None
+
+
 def broken(plan: WarpgroupPlan, parts: int) -> tuple[Illegal, ...]:
     """All rules that so many parts of K break."""
-    rules = (consumers, cluster, steps, columns, ring, lds_bytes)
-    return tuple(Illegal(rule.__name__, reason) for rule in rules for reason in rule(plan, parts))
+    return tuple(_reasons(plan, parts))
+
+
+def _reasons(plan: WarpgroupPlan, parts: int) -> Iterator[Illegal]:
+    for rule in (consumers, cluster, steps, columns, ring, lds_bytes):
+        yield from (Illegal(rule.__name__, reason) for reason in rule(plan, parts))
 
 
 def consumers(plan: WarpgroupPlan, parts: int) -> Reasons:

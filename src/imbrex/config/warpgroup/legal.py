@@ -24,7 +24,7 @@ from imbrex.config.warpgroup.plan import CLUSTERS, SWIZZLES, WarpgroupPlan
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import ATOM_ROWS
 
-__all__ = ["MOST_COUNTED", "WARPGROUP_RULES"]
+__all__ = ["CLUSTER_RULES", "MOST_COUNTED", "WARPGROUP_RULES"]
 
 MOST_ROWS: Final = 384
 MOST_COUNTED: Final = 2**31 - 1024
@@ -99,3 +99,5 @@ WARPGROUP_RULES: Rules[WarpgroupPlan, GpuMachine] = Rules(
     (warpgroups, matrix_unit, consumers, rows, columns, columns_together, depth, stages, phases),
     (cluster, registers, lds_bytes, grid, extents),
 )
+CLUSTER_RULES: Rules[WarpgroupPlan, GpuMachine] = Rules((cluster,), (grid,))
+"""What a tile that is legal in a workgroup of its own may break in a larger cluster."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from math import prod
 from typing import Final
 
 from imbrex.chip import GpuMachine
@@ -13,7 +12,7 @@ from imbrex.config.context import GemmContext, round_up
 from imbrex.config.warpgroup.correction import corrects
 from imbrex.config.warpgroup.cost import Priced
 from imbrex.config.warpgroup.instruction import columns_of
-from imbrex.config.warpgroup.legal import WARPGROUP_RULES
+from imbrex.config.warpgroup.legal import CLUSTER_RULES, WARPGROUP_RULES
 from imbrex.config.warpgroup.limits import MOST_CONSUMERS, hold, stages_that_fit
 from imbrex.config.warpgroup.plan import (
     LEAST_STAGES,
@@ -59,8 +58,9 @@ def priced_space(context: GemmContext, machine: GpuMachine) -> list[Priced]:
         found = [
             Priced(plan)
             for swapped in orientations
-            for plan in _oriented(context, machine, swapped, least)
-            if not WARPGROUP_RULES.broken(plan, machine)
+            for tile in _tiles(context, machine, swapped, least)
+            for plan in _clustered(tile)
+            if CLUSTER_RULES.is_legal(plan, machine)
         ]
         if found:
             usual = [priced for priced in found if not _is_large(priced.plan)]
@@ -79,10 +79,10 @@ def _is_large(plan: WarpgroupPlan) -> bool:
     return is_tall(t.m_per_block) or not hold(t.consumers, plan.accumulators * WARPGROUP)
 
 
-def _oriented(
-    context: GemmContext, machine: GpuMachine, swapped: bool, least: int
-) -> Iterator[WarpgroupPlan]:
-    """Plans of rows and columns.  A tile is not twice as large as the matrix, but for `least` columns."""
+def _tiles(context: GemmContext, machine: GpuMachine, swapped: bool, least: int) -> Iterator[WarpgroupPlan]:
+    """Tiles of rows and columns that are legal in no cluster, else they are in none.  One is not twice as
+    large as the matrix, but for `least` columns.
+    """
     c = context.exchanged if swapped else context
     k = _depth(c, machine)
     wide = [n for n in columns_of(c.dtype, machine) if n == least or n < 2 * c.n]
@@ -91,20 +91,23 @@ def _oriented(
         is_thin = (rows >= 2 * c.m and rows > ROWS) or (is_tall(rows) and n < LEAST_OF_TALL)
         if is_thin or not hold(consumers, own * n * c.summed, is_plain=True):
             continue
-        for cluster in CLUSTERS:
-            tall, broad = -(-c.m // rows), -(-c.n // n)
-            if (cluster[0] > 1 and tall < 2) or (cluster[1] > 1 and broad < 2):
-                continue
-            size = rows * cluster[0], n * cluster[1]
-            group = _group(tall // cluster[0], *size, prod(cluster), machine)
-            tuning = WarpgroupTuning(
-                rows, n, k, LEAST_STAGES, consumers, *cluster, pingpong=pingpong, swapped=swapped, group=group
-            )
-            plan = tuning.plan(context, machine)
-            if consumers == MOST_CONSUMERS and any(plan.turned):
-                continue  # a producer that turns tiles wants more registers than four warpgroups leave
-            if (stages := stages_that_fit(plan, machine)) >= LEAST_STAGES:
-                yield replace(tuning, stages=stages).plan(context, machine)
+        tuning = WarpgroupTuning(rows, n, k, LEAST_STAGES, consumers, 1, 1, pingpong, swapped, 1)
+        plan = tuning.plan(context, machine)
+        if consumers == MOST_CONSUMERS and any(plan.turned):
+            continue  # a producer that turns tiles wants more registers than four warpgroups leave
+        tuning = replace(tuning, stages=max(LEAST_STAGES, stages_that_fit(plan, machine)))
+        if WARPGROUP_RULES.is_legal(tile := tuning.plan(context, machine), machine):
+            yield tile
+
+
+def _clustered(tile: WarpgroupPlan) -> Iterator[WarpgroupPlan]:
+    """A tile in clusters that the matrix has tiles for."""
+    t, c, machine = tile.tuning, tile.oriented, tile.machine
+    tall, broad = -(-c.m // t.m_per_block), -(-c.n // t.n_per_block)
+    for m, n in CLUSTERS:
+        if (m == 1 or tall > 1) and (n == 1 or broad > 1):
+            group = _group(tall // m, t.m_per_block * m, t.n_per_block * n, m * n, machine)
+            yield replace(t, cluster_m=m, cluster_n=n, group=group).plan(tile.context, machine)
 
 
 def _depth(context: GemmContext, machine: GpuMachine) -> int:
