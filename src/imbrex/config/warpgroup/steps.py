@@ -68,7 +68,13 @@ class Streams:
         are at the same step of K, all of them unless told; parts: of K, which neighbours take in turn.
         """
         clusters = active / self.plan.tuning.cluster if neighbours is None else neighbours
-        return Steps(self, active, clusters, parts)
+        if (found := self._known.get((active, clusters, parts))) is None:
+            found = self._known[active, clusters, parts] = Steps(self, active, clusters, parts)
+        return found
+
+    @cached_property
+    def _known(self) -> dict[tuple[float, float, int], Steps]:
+        return {}
 
     @property
     def rows(self) -> tuple[Rows, Rows]:
