@@ -49,13 +49,10 @@ template <class U> struct word_panels {
 
   template <int MR, class View> static void blocked(E *dst, const E *src, const View &view, int first) {
     const int left = view.rows - first, count = left < MR ? left : MR;
-    int v = 0;
-    for (; count == MR && v * W < view.lanes && is_whole(view, v); v += part, dst += MR * k_width<U>) {
-      const E *const from = src + view.spans[v][0].base;
-      for (int m = 0; m < MR; ++m) store_words(dst + m * k_width<U>, unit<U>::load(from + view.row_offset[first + m]));
+    for (int v = 0; v * W < view.lanes; v += part, dst += MR * k_width<U>) {
+      each_along(src, view, v, first, count, [&](int m, words x) { store_words(dst + m * k_width<U>, x); });
+      for (int m = count; m < MR; ++m) store_words(dst + m * k_width<U>, words{});
     }
-    for (; v * W < view.lanes; v += part, dst += MR * k_width<U>)
-      for (int m = 0; m < MR; ++m) store_words(dst + m * k_width<U>, m < count ? along(src, view, v, first + m) : words{});
   }
 
   template <int Panel, class View> static void transposed(E *dst, const E *src, const View &view, int first) {
@@ -71,7 +68,7 @@ template <class U> struct word_panels {
             square[i] = unit<U>::load(p);
           }
         } else {
-          for (int i = 0; i < W && i < left; ++i) square[i] = along(src, view, v, first + group + i);
+          each_along(src, view, v, first + group, left < W ? left : W, [&](int i, words x) { square[i] = x; });
         }
         transpose<uint32_t>(square);
         if constexpr (Panel % W == 0) {
@@ -159,11 +156,32 @@ private:
     return true;
   }
 
-  // Row r's elements of a vector from vector v on.
-  template <class View> static words along(const E *src, const View &view, int v, int r) {
-    if (is_whole(view, v)) return unit<U>::load(src + view.row_offset[r] + view.spans[v][0].base);
+  // body(i, row first + i's elements of a vector from vector v on) of `count` rows.
+  template <class View, class Body>
+  IMBREX_INLINE void each_along(const E *src, const View &view, int v, int first, int count, const Body &body) {
+    const E *const p = src + view.spans[v][0].base;
+    if (is_whole(view, v)) {
+      for (int i = 0; i < count; ++i) body(i, unit<U>::load(p + view.row_offset[first + i]));
+      return;
+    }
+    const int some = (view.lanes + W - 1) / W - v < part ? (view.lanes + W - 1) / W - v : part;
+    if constexpr (loads_masked<words, E>)
+      if (!view.is_wild && view.is_contiguous(v, some)) {
+        for (int i = 0; i < count; ++i) {
+          const int index = view.row_class[first + i];
+          uint64_t mask = 0;
+          for (int j = 0; j < some; ++j) mask |= uint64_t(view.class_mask[v + j][index]) << j * W;
+          body(i, load_masked<words>(p + view.row_offset[first + i], mask));
+        }
+        return;
+      }
+    for (int i = 0; i < count; ++i) body(i, along(src, view, v, some, first + i));
+  }
+
+  // Row r's elements of `some` vectors from vector v on, whichever exist, wherever they lie.
+  template <class View> static words along(const E *src, const View &view, int v, int some, int r) {
     alignas(64) E found[k_width<U>] = {};
-    for (int i = 0; i < part && v + i < View::vectors && (v + i) * W < view.lanes; ++i) {
+    for (int i = 0; i < some; ++i) {
       const mask_t mask = view.mask_of(v + i, r);
       if (mask) store<uint32_t>(found + i * W, load_any<uint32_t>(src + view.row_offset[r], view, v + i, mask));
     }
