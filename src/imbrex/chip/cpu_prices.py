@@ -27,6 +27,7 @@ class Prices:
     copy: float = 4.0
     transpose: float = 11.0
     gather: float = 36.0
+    cut: float = 7.5  # a copy of neighbours along K, where the edges of an image cut them
     store: float = 8.0
     store_piece: float = 4.0
     store_transpose: float = 15.0

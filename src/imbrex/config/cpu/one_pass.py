@@ -35,6 +35,8 @@ PAGE, PAGES = 4096, 1024
 """Bytes of a page, and how many pages a core surely finds without a walk through tables."""
 FORESEEN = 6
 """Rows that pass once, side by side, and that the hardware fetches ahead all the same."""
+ODD_RUN = 24
+"""Neighbours of a run of no whole vectors that is read where it lies, at most."""
 
 
 def cycles(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> float:
@@ -144,6 +146,7 @@ def reads_a_in_place(plan: CpuPlan) -> bool:
     """
     gemm, dtype, unit = plan.oriented, plan.context.dtype, CPU_UNITS[plan.tuning.unit]
     is_matrix = gemm.a.step[0] == 1 and gemm.a.run[0] >= min(gemm.k, SAMPLE)
+    is_matrix = is_matrix and not _is_cut(gemm.a, (gemm.g, gemm.k, gemm.m))
     is_crowd = unit.tiles is None and crowds(plan.tuning.m_per_thread, gemm.k * dtype.bytes)
     return is_matrix and not is_crowd and plan.element == dtype
 
@@ -208,7 +211,10 @@ def _a_of_tiles(plan: CpuPlan, machine: CpuMachine, tiles: Tiles) -> float:
 def _a_price(plan: CpuPlan, prices: Prices) -> float:
     """A vector of A that is not a matrix: a share of a pointer to its run, or a copy."""
     a, lanes, words = plan.oriented.a, plan.tuning.vector_lanes, plan.tuning.together
-    has_runs = a.step[0] == 1 and lanes * words <= a.run[0] < min(plan.oriented.k, SAMPLE)
+    gemm = plan.oriented
+    has_runs = a.step[0] == 1 and lanes * words <= a.run[0] < min(gemm.k, SAMPLE)
+    if _is_cut(a, (gemm.g, gemm.k, gemm.m)):
+        return prices.cut
     if has_runs and plan.element == plan.context.dtype:
         return prices.pointer * lanes / a.run[0]
     return _copied_along_k(a, 0, plan, prices)
@@ -265,7 +271,9 @@ def _reads_b_in_place(plan: CpuPlan) -> bool:
 def _b_price(plan: CpuPlan, prices: Prices) -> float:
     """Packing a vector of B, along the columns or transposed."""
     b, t = plan.oriented.b, plan.tuning
-    across = _copied_along_k(b, 0, plan, prices) + prices.transpose / t.together
+    is_cut = _is_cut(b, (plan.oriented.g, plan.oriented.k, plan.oriented.n))
+    along = prices.cut if is_cut else _copied_along_k(b, 0, plan, prices)
+    across = along + prices.transpose / t.together
     return min(_copied(b, 1, t.vector_lanes, prices), across)
 
 
@@ -315,6 +323,12 @@ def _is_matrix(access: Access, sizes: tuple[int, int, int]) -> bool:
         step == 1 and run >= min(size, SAMPLE)
         for step, run, size in zip(access.step, access.run, sizes[1:], strict=True)
     )
+
+
+def _is_cut(access: Access, sizes: tuple[int, int, int]) -> bool:
+    """Are rows along k those of images that windows show, cut at the edges, as of a filter's gradient?"""
+    is_window = 0 < access.elements < prod(sizes)
+    return is_window and access.step[0] == 1 and access.vector[0] == 1 and access.run[0] > ODD_RUN
 
 
 def _copied_along_k(access: Access, dim: int, plan: CpuPlan, prices: Prices) -> float:
