@@ -65,6 +65,11 @@ template <class Sizes> struct window_ring : window_taps<Sizes> {
         for (int v = 0; v < vectors; ++v)
           turn_columns(window.at(row, 0, v * W), window.step[2], W, window.end[2] - v * W, begin, end, ring_row(row) + v * W);
         to += begin < end ? int64_t(end - begin) * L : 0;
+      } else if (Step == 1 && L <= window.end[2]) {
+        const S *p = window.at(row, begin, 0);
+        for (int column = begin; column < end; ++column, p += window.step[1])
+#pragma GCC unroll 4
+          for (int v = 0; v < vectors; ++v, to += W) store<T>(to, load<T>(p + v * W));
       } else {
         for (int column = begin; column < end; ++column)
           for (int v = 0; v < vectors; ++v, to += W) store<T>(to, load_apart<T>(window.at(row, column, v * W), by, exist[v]));

@@ -17,6 +17,8 @@ template <class Sizes> struct window_taps : Sizes {
   template <class G> void hold(const grid<G> &filter) {
     T *to = taps;
     constexpr int all = H::taps * X::taps * Depth;
+    if constexpr (AlongLanes && Depth * Shared == 1 && 2 * all >= W)
+      if (filter.step[1] == 1 && filter.step[0] == X::taps) return hold_lanes(filter);
     if constexpr (AlongLanes && Depth > 1 && all >= W) {
       if (filter.step[3] == 1 && filter.step[4] == 0 && filter.step[1] == Depth && filter.step[0] == X::taps * Depth) return hold_lanes(filter);
       if (filter.step[1] == 1 && filter.step[4] == 0 && filter.step[0] == X::taps && filter.step[3] == H::taps * X::taps)

@@ -151,10 +151,34 @@ private:
           meet(sums, this->ring_row(low + y * H::dilation) + from, lanes, tap, [&](int) IMBREX_INLINED { return y; });
       }
     }
+    if constexpr (AlongLanes && !Planes) {
+      if (row + Rows <= c.end[0] && first + Count <= c.end[1] && v * W + W <= c.end[2] && c.step[2] == 1)
+        return put_whole(row, first, v, sums, c, act);
+      alignas(64) T held[Rows * Count * W];
+#pragma GCC unroll 32
+      for (int i = 0; i < Rows * Count; ++i) store<T>(held + i * W, sums[i / Count][i % Count]);
+      return put_some<Rows, Count>(row, first, v, held, c, act);
+    }
 #pragma GCC unroll 32
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 32
       for (int p = 0; p < Count; ++p) put(row + r, first + p, v, sums[r][p], c, act);
+  }
+
+  // Sums along lanes that all exist, and lie side by side.
+  template <int Rows, int Count, class D, class Act>
+  __attribute__((always_inline)) void put_whole(int row, int first, int v, const vec<T> (&sums)[Rows][Count], const grid<D> &c, const Act &act) {
+#pragma GCC unroll 32
+    for (int r = 0; r < Rows; ++r) {
+      D *p = c.at(row + r, first, v * W);
+#pragma GCC unroll 32
+      for (int i = 0; i < Count; ++i, p += c.step[1])
+        store<made_of<Act>>(p, made(sums[r][i], v, (row + r) * X::out + first + i, all_lanes<T>, act));
+    }
+  }
+  template <int Rows, int Count, class D, class Act>
+  __attribute__((noinline)) void put_some(int row, int first, int v, const T *sums, const grid<D> &c, const Act &act) {
+    for (int i = 0; i < Rows * Count; ++i) put(row + i / Count, first + i % Count, v, load<T>(sums + i * W), c, act);
   }
 
   // A row of the window, along lanes, against one row of sums: each element is loaded once, for all sums that it belongs
@@ -215,9 +239,10 @@ private:
     }
   }
 
-  IMBREX_INLINE vec<T> made(vec<T> x, int, int, mask_t, scaling<T> by) { return times(by.alpha, x); }
+  // Sums of windows have no factor.
+  IMBREX_INLINE vec<T> made(vec<T> x, int, int, mask_t, const scaling<T> &) { return x; }
   template <class Finish> IMBREX_INLINE auto made(vec<T> x, int index, int row, mask_t lanes, const finishing<T, Finish> &by) {
-    return by.finish(times(by.alpha, x), index, row, lanes);
+    return by.finish(x, index, row, lanes);
   }
   // The lanes of what becomes of sums.
   template <class Act> using made_of = lane_type<decltype(made(vec<T>{}, 0, 0, 0, value_of<Act>()))>;
