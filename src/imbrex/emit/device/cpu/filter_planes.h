@@ -194,9 +194,15 @@ template <class Sizes> struct filter_planes : Sizes {
     for (int r = 0; r < from.rows; ++r, to += pitch * L) {
       const bool has = r >= from.first_row && r < from.end_row;
       for (int i = 0; i < (has ? begin : pitch) * L; i += W) store<T>(to + i, vec<T>{});
-      for (int i = begin; has && i < end; ++i)
-        for (int first = 0; first < L; first += W)
-          store<T>(to + i * L + first, load_apart<T>(from.p + r * from.row + i * from.column + first, 1, some_lanes<W>(0, count - first)));
+      if (has && count >= L) {
+        const S *p = from.p + r * from.row + begin * from.column;
+        for (int i = begin; i < end; ++i, p += from.column)
+#pragma GCC unroll 4
+          for (int first = 0; first < L; first += W) store<T>(to + i * L + first, load<T>(p + first));
+      } else
+        for (int i = begin; has && i < end; ++i)
+          for (int first = 0; first < L; first += W)
+            store<T>(to + i * L + first, load_apart<T>(from.p + r * from.row + i * from.column + first, 1, some_lanes<W>(0, count - first)));
       for (int i = end * L; has && i < pitch * L; i += W) store<T>(to + i, vec<T>{});
     }
   }
