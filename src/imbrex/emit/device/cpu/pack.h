@@ -66,26 +66,30 @@ template <class T, class S, class View> IMBREX_INLINE vec<T> load_any(const S *p
 constexpr int ahead = 64;
 
 // Calls body(row, vector) for rows [first, end) of vector v, whose spans, up to Count, all have that stride.  The masks
-// of every second element are made once where all rows have the same: making one takes longer than a load.
+// of every second element are made anew only where a row has other lanes than the one before: making one takes longer than a
+// load.
 template <class T, int Count, int Stride, class S, class View, class Body>
 IMBREX_INLINE void each_row_of_spans(const S *src, const View &view, int v, int first, int end, Body body) {
   constexpr int W = width<T>;
   span spans[Count] = {};
   for (int s = 0; s < view.span_count[v]; ++s) spans[s] = view.spans[v][s];
-  mask_t both[Count];
-  for (int s = 0; s < Count; ++s) both[s] = spread(view.class_mask[v][0] & spans[s].mask);
+  mask_t known = view.class_mask[v][0], both[Count];
+  for (int s = 0; s < Count; ++s) both[s] = spread(known & spans[s].mask);
   for (int r = first; r < end; ++r) {
     const mask_t lanes = view.class_mask[v][view.row_class[r]];
     const S *p = src + view.row_offset[r];
     vec<T> low{}, high{};
+    if (Stride == 2 && lanes != known) {
+      known = lanes;
+      for (int s = 0; s < Count; ++s) both[s] = spread(known & spans[s].mask);
+    }
 #pragma GCC unroll 4
     for (int s = 0; s < Count; ++s)
       if constexpr (Stride == 1) {
         low = load<T>(p + spans[s].base, lanes & spans[s].mask, low);
       } else {
-        const mask_t some = view.classes == 1 ? both[s] : spread(lanes & spans[s].mask);
-        low = load<T>(p + spans[s].base, some & all_lanes<T>, low);
-        high = load<T>(p + spans[s].base + W, some >> W, high);
+        low = load<T>(p + spans[s].base, both[s] & all_lanes<T>, low);
+        high = load<T>(p + spans[s].base + W, both[s] >> W, high);
       }
     if constexpr (Stride == 1)
       body(r, low);
