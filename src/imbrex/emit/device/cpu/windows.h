@@ -119,13 +119,10 @@ private:
               }
           }
         }
-#pragma GCC unroll 32
-    for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 32
-      for (int p = 0; p < Count; ++p)
 #pragma GCC unroll 8
-        for (int f = 0; f < F; ++f)
-          if (block * F + f < Lanes) put(row + r, first + p, block * F + f, sums[r][p][f], c, act);
+    for (int f = 0; f < F; ++f)
+      if (block * F + f < Lanes)
+        put_all<Rows, Count>(row, first, block * F + f, [&](int r, int p) IMBREX_INLINED { return sums[r][p][f]; }, c, act);
   }
 
   template <int Rows, int Count, class D, class Act>
@@ -151,29 +148,39 @@ private:
           meet(sums, this->ring_row(low + y * H::dilation) + from, lanes, tap, [&](int) IMBREX_INLINED { return y; });
       }
     }
-    if constexpr (AlongLanes && !Planes) {
-      if (row + Rows <= c.end[0] && first + Count <= c.end[1] && v * W + W <= c.end[2] && c.step[2] == 1)
-        return put_whole(row, first, v, sums, c, act);
-      alignas(64) T held[Rows * Count * W];
-#pragma GCC unroll 32
-      for (int i = 0; i < Rows * Count; ++i) store<T>(held + i * W, sums[i / Count][i % Count]);
-      return put_some<Rows, Count>(row, first, v, held, c, act);
-    }
-#pragma GCC unroll 32
-    for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 32
-      for (int p = 0; p < Count; ++p) put(row + r, first + p, v, sums[r][p], c, act);
+    put_all<Rows, Count>(row, first, v, [&](int r, int p) IMBREX_INLINED { return sums[r][p]; }, c, act);
   }
 
-  // Sums along lanes that all exist, and lie side by side.
-  template <int Rows, int Count, class D, class Act>
-  __attribute__((always_inline)) void put_whole(int row, int first, int v, const vec<T> (&sums)[Rows][Count], const grid<D> &c, const Act &act) {
+  // sum(r, p) of some rows and columns of vector v of lanes, or vectors of columns of lane v.  Where all but the last vector
+  // of columns exist, and are neighbours, nothing is asked of each.
+  template <int Rows, int Count, class Sum, class D, class Act>
+  __attribute__((always_inline)) void put_all(int row, int first, int v, const Sum &sum, const grid<D> &c, const Act &act) {
+    constexpr int whole = AlongLanes ? Count : Count - 1;
+    const int left = AlongLanes ? c.end[2] - v * W : c.end[1] - (first + whole) * W;
+    const mask_t last = some_lanes<W>(0, left);
+    if constexpr (Planes) {
 #pragma GCC unroll 32
-    for (int r = 0; r < Rows; ++r) {
-      D *p = c.at(row + r, first, v * W);
+      for (int i = 0; i < Count; ++i)
+        if (row < c.end[0] && first + i < c.end[1])
+          store<made_of<Act>>((made_of<Act> *)row_sums + (first + i) * W, made(sum(0, i), v, row * X::out + first + i, last, act));
+    } else if (row + Rows <= c.end[0] && c.step[AlongLanes ? 2 : 1] == 1 && (AlongLanes ? first + Count <= c.end[1] && left >= W : left >= 0)) {
+      const int lane = AlongLanes ? v * W : is_side_by_side ? v : 0, column = AlongLanes ? first : first * W;
+      const int64_t step = AlongLanes ? c.step[1] : W;
 #pragma GCC unroll 32
-      for (int i = 0; i < Count; ++i, p += c.step[1])
-        store<made_of<Act>>(p, made(sums[r][i], v, (row + r) * X::out + first + i, all_lanes<T>, act));
+      for (int r = 0; r < Rows; ++r) {
+        D *p = c.at(row + r, column, lane);
+#pragma GCC unroll 32
+        for (int i = 0; i < Count; ++i, p += step)
+          if (const int at = AlongLanes ? (row + r) * X::out + first + i : lane * H::out + row + r; i < whole)
+            store<made_of<Act>>(p, made(sum(r, i), AlongLanes ? v : first + i, at, all_lanes<T>, act));
+          else
+            store<made_of<Act>>(p, made(sum(r, i), first + i, at, last, act), last);
+      }
+    } else {
+      alignas(64) T held[Rows * Count * W];
+#pragma GCC unroll 32
+      for (int i = 0; i < Rows * Count; ++i) store<T>(held + i * W, sum(i / Count, i % Count));
+      put_some<Rows, Count>(row, first, v, held, c, act);
     }
   }
   template <int Rows, int Count, class D, class Act>
@@ -228,11 +235,7 @@ private:
   __attribute__((always_inline)) void put(int row, int p, int v, vec<T> x, const grid<D> &c, const Act &act) {
     if constexpr (AlongLanes) {
       if (row >= c.end[0] || p >= c.end[1]) return;
-      const mask_t lanes = some_lanes<W>(0, c.end[2] - v * W);
-      if constexpr (Planes)
-        store<made_of<Act>>((made_of<Act> *)row_sums + p * W, made(x, v, row * X::out + p, lanes, act));
-      else
-        stored(c.at(row, p, v * W), c.step[2], x, v, row * X::out + p, lanes, act);
+      stored(c.at(row, p, v * W), c.step[2], x, v, row * X::out + p, some_lanes<W>(0, c.end[2] - v * W), act);
     } else if (row < c.end[0]) {
       const int lane = is_side_by_side ? v : 0;
       stored(c.at(row, p * W, lane), c.step[1], x, p, lane * H::out + row, some_lanes<W>(0, c.end[1] - p * W), act);
