@@ -44,10 +44,10 @@ PLANE = 1.4
 """What a vector of pixels costs, of `copy`, on its way into a ring; under strides of more than two all are
 gathered.
 """
-PLANE_STORED = 2.0
-"""And a vector of their sums, of `store_in_place`: rows of an image end in the midst of it."""
-TURN = 6.0
+TURN = 3.5
 """What a vector of one to be turned costs on its way from planes to lanes, or back."""
+FILTER_TURN = 6.0
+"""The same on its way to the planes of a gradient, which are more than L1 holds."""
 PLANES = 6.0
 """Cycles of a vector of pixels on its way into the planes of a gradient."""
 TOTAL = 8.0
@@ -137,7 +137,7 @@ def window_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
     else:
         pixels = by_column * -(-across // (by_column * lanes)) * depth
         fetch = read * pixels * (PLANE * prices.copy if by_column <= 2 else prices.gather)
-        sums, store = rows * -(-columns // lanes) * box.slots, PLANE_STORED * prices.store_in_place
+        sums, store = rows * -(-columns // lanes) * box.slots, prices.store_in_place
         vectors = box.slots / lanes
     each = 1 / machine.fma_per_cycle
     if box.slots > 1 and (not _is_by_lanes(shape, box) or shape.filters >= box.slots):
@@ -157,7 +157,7 @@ def _filter_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
     below = (height.window - 1) * height.dilation // height.stride
     each = PLANES if width.stride <= 2 else machine.prices.gather
     windows = (box.rows + below) * height.stride * width.stride * channels
-    fetch = windows * -(-pitch // lanes) * (TURN * lanes / min(lanes, channels) if last else each)
+    fetch = windows * -(-pitch // lanes) * (FILTER_TURN * lanes / min(lanes, channels) if last else each)
     parts = -(-(windows + box.rows * box.slots) * pitch * 4 // PLANES_BYTES)
     sums = box.slots * shape.depth * height.window * width.window
     if last and not _is_deep(shape):
@@ -165,11 +165,11 @@ def _filter_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
         multiplied = (sums + box.slots / lanes) * box.rows * box.columns
     elif _is_by_filters(shape, lanes):
         vectors = -(-box.slots // lanes)
-        fetch += box.rows * box.columns * vectors * (machine.prices.copy if last else TURN)
+        fetch += box.rows * box.columns * vectors * (machine.prices.copy if last else FILTER_TURN)
         sums = sums / box.slots * vectors
         multiplied = sums * box.rows * box.columns
     else:
-        turned = TURN * lanes / min(lanes, box.slots)
+        turned = FILTER_TURN * lanes / min(lanes, box.slots)
         fetch += box.rows * -(-pitch // lanes) * box.slots * (turned if last else PLANES)
         met = LINES if shape.filters == 1 else 1.0
         multiplied = sums * -(-((box.rows - 1) * pitch + box.columns) // lanes) * met
