@@ -44,7 +44,7 @@ PLANE = 1.4
 """What a vector of pixels costs, of `copy`, on its way into a ring; under strides of more than two all are
 gathered.
 """
-TURN = 3.5
+TURN = 5.2
 """What a vector of one to be turned costs on its way from planes to lanes, or back."""
 FILTER_TURN = 6.0
 """The same on its way to the planes of a gradient, which are more than L1 holds."""
