@@ -35,6 +35,12 @@ struct filter_sums : filter_planes<filter_sums_sizes<T, Lanes, H, X, Depth, Shar
   template <class S, class D> void run(const grid<S> &output, const grid<S> &window, const grid<D> &c) {
     const int lanes = c.end[2] < Lanes ? c.end[2] : Lanes;
     for (T &sum : sums) sum = T(0);
+    if constexpr (Own && is_same<S, const T> && taps <= most_in_place)
+      if (lanes == L && window.step[2] == 1 && output.step[2] == 1 && stays_near(window.step[1])) {
+        for (int image = 0; image < Images; ++image)
+          for (int v = 0; v < V; ++v) add_in_place(output, window, image, v);
+        return put(c, lanes);
+      }
     for (int image = 0; image < Images; image += images)
       for (int row = 0; row < H::out; row += rows) {
         const int some_images = at_most(images, Images - image), some_rows = at_most(rows, H::out - row);
@@ -53,6 +59,93 @@ struct filter_sums : filter_planes<filter_sums_sizes<T, Lanes, H, X, Depth, Shar
   }
 
 private:
+  // Taps whose distances stay in registers.
+  static constexpr int most_in_place = 12;
+  // Do the rows of a window that lies as it is stay in the nearest cache?  Addresses 4096 bytes apart share a set of 8 lines;
+  // a row that is met again may come from the next cache once in a while.
+  static bool stays_near(int64_t column_step) {
+    const int64_t lines = (column_step * int64_t(sizeof(T)) + 63) / 64, apart = lines & -lines;
+    const int64_t sets = apart < 64 ? 64 / apart : 1;
+    return 3 * 8 * sets > 2 * H::taps * X::extent;
+  }
+
+  // Outputs of which a tap meets pixels that exist.
+  struct range {
+    int begin, end;
+  };
+  static range met_by_tap(int begin, int end, int tap, int stride, int out) {
+    const auto up = [&](int x) { return x < tap ? 0 : at_most((x - tap + stride - 1) / stride, out); };
+    return {up(begin), up(end)};
+  }
+
+  // Vector v of channels of their own, whose arrays are read where they lie: all taps of what meets all of them, then taps of
+  // a row or of a column of the window at the edges that others lie beyond, and single ones at the corners.
+  __attribute__((noinline)) void add_in_place(const grid<const T> &output, const grid<const T> &window, int image, int v) {
+    range rows[H::taps], columns[X::taps], inner{0, H::out}, middle{0, X::out};
+    for (int y = 0; y < H::taps; ++y) {
+      rows[y] = met_by_tap(window.begin[0], window.end[0], y * H::dilation, H::stride, H::out);
+      inner = {rows[y].begin > inner.begin ? rows[y].begin : inner.begin, at_most(rows[y].end, inner.end)};
+    }
+    for (int x = 0; x < X::taps; ++x) {
+      columns[x] = met_by_tap(window.begin[1], window.end[1], x * X::dilation, X::stride, X::out);
+      middle = {columns[x].begin > middle.begin ? columns[x].begin : middle.begin, at_most(columns[x].end, middle.end)};
+    }
+    if (inner.begin >= inner.end) inner = {0, 0};
+    if (middle.begin >= middle.end) middle = {0, 0};
+    const in_place at{output.p + image * output.step[3] + v * W, window.p + image * window.step[4] + v * W, output, window, sums + v * W};
+    add_all<0>(at, inner, middle);
+    for (int y = 0; y < H::taps; ++y)
+      for (int side = 0; side < 2; ++side) {
+        const range outer = side == 0 ? range{rows[y].begin, inner.begin} : range{inner.end, rows[y].end};
+        add_met<0, X::taps, 1>(at, y * X::taps, outer, middle);
+        for (int x = 0; x < X::taps; ++x) {
+          add_met<0, 1, 1>(at, y * X::taps + x, outer, {columns[x].begin, middle.begin});
+          add_met<0, 1, 1>(at, y * X::taps + x, outer, {middle.end, columns[x].end});
+        }
+      }
+    for (int x = 0; x < X::taps; ++x) {
+      add_met<0, H::taps, X::taps>(at, x, inner, {columns[x].begin, middle.begin});
+      add_met<0, H::taps, X::taps>(at, x, inner, {middle.end, columns[x].end});
+    }
+  }
+  struct in_place {
+    const T *dy, *x;
+    const grid<const T> &output, &window;
+    T *sums;
+  };
+  template <int First> static void add_all(const in_place &at, range rows, range columns) {
+    constexpr int some = at_most(Q, taps - First);
+    add_met<First, some, 1>(at, 0, rows, columns);
+    if constexpr (First + some < taps) add_all<First + some>(at, rows, columns);
+  }
+  // Count taps from `from` + First on, Step apart, of some rows and columns of outputs.
+  template <int First, int Count, int Step> static __attribute__((noinline)) void add_met(const in_place &at, int from, range rows, range columns) {
+    if (rows.begin >= rows.end || columns.begin >= columns.end) return;
+    vec<T> found[Count] = {};
+    int64_t offset[Count];
+    for (int i = 0; i < Count; ++i) {
+      const int tap = from + First + i * Step;
+      offset[i] = tap / X::taps * H::dilation * at.window.step[0] + tap % X::taps * X::dilation * at.window.step[1];
+    }
+    const int64_t dy_step = at.output.step[1], x_step = X::stride * at.window.step[1];
+    for (int row = rows.begin; row < rows.end; ++row) {
+      const T *dy = at.dy + row * at.output.step[0] + columns.begin * dy_step;
+      const T *x = at.x + row * H::stride * at.window.step[0] + columns.begin * x_step;
+      for (int column = columns.begin; column < columns.end; ++column, dy += dy_step, x += x_step) {
+        const vec<T> met = load<T>(dy);
+#pragma GCC unroll 32
+        for (int i = 0; i < Count; ++i) {
+          found[i] = load<T>(x + offset[i]) * met + found[i];
+          IMBREX_PIN(found[i]);
+        }
+      }
+    }
+    for (int i = 0; i < Count; ++i) {
+      T *const to = at.sums + (from + First + i * Step) * L;
+      store<T>(to, load<T>(to) + found[i]);
+    }
+  }
+
   // Some rows of the outputs of a group: vectors of pixels, or pixels of vectors, of which `lanes` exist.
   template <class E> struct rows_met {
     const E *p;
