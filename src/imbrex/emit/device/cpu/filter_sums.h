@@ -36,7 +36,7 @@ struct filter_sums : filter_planes<filter_sums_sizes<T, Lanes, H, X, Depth, Shar
     const int lanes = c.end[2] < Lanes ? c.end[2] : Lanes;
     for (T &sum : sums) sum = T(0);
     if constexpr (Own && is_same<S, const T> && taps <= most_in_place)
-      if (lanes == L && window.step[2] == 1 && output.step[2] == 1 && stays_near(window.step[1])) {
+      if (lanes == L && window.step[2] == 1 && output.step[2] == 1 && stays_near<T>(window.step[1], H::taps, X::extent, X::taps)) {
         for (int image = 0; image < Images; ++image)
           for (int v = 0; v < V; ++v) add_in_place(output, window, image, v);
         return put(c, lanes);
@@ -61,13 +61,6 @@ struct filter_sums : filter_planes<filter_sums_sizes<T, Lanes, H, X, Depth, Shar
 private:
   // Taps whose distances stay in registers.
   static constexpr int most_in_place = 12;
-  // Do the rows of a window that lies as it is stay in the nearest cache?  Addresses 4096 bytes apart share a set of 8 lines;
-  // a row that is met again may come from the next cache once in a while.
-  static bool stays_near(int64_t column_step) {
-    const int64_t lines = (column_step * int64_t(sizeof(T)) + 63) / 64, apart = lines & -lines;
-    const int64_t sets = apart < 64 ? 64 / apart : 1;
-    return 3 * 8 * sets > 2 * H::taps * X::extent;
-  }
 
   // Outputs of which a tap meets pixels that exist.
   struct range {
@@ -119,7 +112,8 @@ private:
     if constexpr (First + some < taps) add_all<First + some>(at, rows, columns);
   }
   // Count taps from `from` + First on, Step apart, of some rows and columns of outputs.
-  template <int First, int Count, int Step> static __attribute__((noinline)) void add_met(const in_place &at, int from, range rows, range columns) {
+  template <int First, int Count, int Step>
+  static __attribute__((noinline)) void add_met(const in_place &at, int from, range rows, range columns) {
     if (rows.begin >= rows.end || columns.begin >= columns.end) return;
     vec<T> found[Count] = {};
     int64_t offset[Count];

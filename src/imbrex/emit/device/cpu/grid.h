@@ -15,6 +15,13 @@ template <class S> struct grid {
   S *at(int row, int column, int lane) const { return p + row * step[0] + column * step[1] + lane * step[2]; }
 };
 
+// May `rows` of so many vectors, each so many elements from the next, be met again where they lie?  Addresses 4096 bytes apart
+// share a set of 8 lines of the nearest cache; a line that comes from the next one hides behind the multiply-adds of some taps.
+template <class T> static bool stays_near(int64_t step, int rows, int vectors, int taps) {
+  const int64_t lines = (step * int64_t(sizeof(T)) + 63) / 64, apart = lines & -lines, sets = apart < 64 ? 64 / apart : 1;
+  return 8 * sets * taps > 2 * rows * vectors;
+}
+
 // `count` bits from `first` on, of a vector of W lanes; either may lie outside.
 template <int W> IMBREX_INLINE mask_t some_lanes(int first, int end) {
   return first_lanes(end < 0 ? 0 : end < W ? end : W) & ~first_lanes(first < 0 ? 0 : first < W ? first : W);

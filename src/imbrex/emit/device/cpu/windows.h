@@ -1,5 +1,6 @@
 // A convolution of groups of few channels, of a workgroup: rows of windows are fetched into a ring as sums need them, and
-// tap by tap meet sums that stay in registers.  See window_sizes.h.
+// tap by tap meet sums that stay in registers.  See window_sizes.h.  Channels that come last, one a group, are read where they
+// lie instead, unless columns crowd into few sets of the nearest cache.
 #pragma once
 #include "micro.h"
 #include "transpose.h"
@@ -12,7 +13,7 @@ template <class A> const A &value_of(); // in types only
 template <class T, bool AlongLanes, int Lanes, class H, class X, int Depth = 1, int Shared = 1, bool Planes = false>
 struct windows : window_ring<window_sizes<T, AlongLanes, Lanes, H, X, Depth, Shared, Planes>> {
   typedef window_sizes<T, AlongLanes, Lanes, H, X, Depth, Shared, Planes> Sizes;
-  using Sizes::W, Sizes::registers, Sizes::is_one_group, Sizes::is_turned, Sizes::vectors, Sizes::along,
+  using Sizes::W, Sizes::registers, Sizes::is_one_group, Sizes::is_turned, Sizes::vectors, Sizes::L, Sizes::along,
     Sizes::F, Sizes::blocks, Sizes::is_side_by_side, Sizes::side, Sizes::P, Sizes::is_written_out, Sizes::R,
     Sizes::is_shared_along, Sizes::apart, Sizes::fetched, Sizes::deep, Sizes::column_size, Sizes::step,
     Sizes::row_size, Sizes::ring_rows;
@@ -25,6 +26,9 @@ struct windows : window_ring<window_sizes<T, AlongLanes, Lanes, H, X, Depth, Sha
       this->hold_side_by_side(filter);
     else
       this->hold(filter);
+    if constexpr (is_in_place<S>)
+      if (window.step[2] == 1 && L <= window.end[2] && stays_near<T>(window.step[1], H::taps, X::extent, X::taps))
+        return sum_in_place(window, c, act);
     this->see(window);
     if constexpr (!AlongLanes && fetched < apart) // which no sum that is kept meets
       for (int i = fetched; i < ring_rows * row_size; i += apart)
@@ -44,6 +48,39 @@ struct windows : window_ring<window_sizes<T, AlongLanes, Lanes, H, X, Depth, Sha
   }
 
 private:
+  // Neighbouring lanes of a type that is summed as it is may be read where they lie: no ring.
+  template <class S> static constexpr bool is_in_place = is_shared_along && !Planes && Depth * Shared == 1 && is_same<S, const T>;
+
+  template <class S, class D, class Act> void sum_in_place(const grid<S> &window, const grid<D> &c, const Act &act) {
+    constexpr int whole = along / P * P, rest = along - whole;
+    for (int row = 0; row < H::out && row < c.end[0]; ++row)
+      for (int v = 0; v < vectors; ++v) {
+        for (int p = 0; p < whole; p += P) sum_tile_in_place<P>(row, p, v, window, c, act);
+        if constexpr (rest > 0) sum_tile_in_place<rest>(row, whole, v, window, c, act);
+      }
+  }
+  template <int Count, class S, class D, class Act>
+  void sum_tile_in_place(int row, int first, int v, const grid<S> &window, const grid<D> &c, const Act &act) {
+    constexpr int extent = (Count - 1) * X::stride + (X::taps - 1) * X::dilation + 1;
+    const int low = window.begin[1] - first * X::stride, high = window.end[1] - first * X::stride;
+    if (low <= 0 && extent <= high)
+      sum_in_place<Count, false>(row, first, v, low, high, window, c, act);
+    else
+      sum_in_place<Count, true>(row, first, v, low, high, window, c, act);
+  }
+  // IsEdge: columns before `low` and from `high` on do not exist.
+  template <int Count, bool IsEdge, class S, class D, class Act>
+  __attribute__((noinline)) void sum_in_place(int row, int first, int v, int low, int high, const grid<S> &window, const grid<D> &c,
+                                              const Act &act) {
+    vec<T> sums[1][Count] = {};
+    for (int y = 0; y < H::taps; ++y) {
+      const int at = row * H::stride + y * H::dilation;
+      if (!window.has(0, at)) continue;
+      share_columns<IsEdge>(sums[0], window.at(at, first * X::stride, v * W), window.step[1], low, high, lane_bits{}, v, y);
+    }
+    put_all<1, Count>(row, first, v, [&](int, int p) IMBREX_INLINED { return sums[0][p]; }, c, act);
+  }
+
   static vec<T> element(const T *at, lane_bits lanes) {
     if constexpr (is_one_group) return splat(*at);
     if constexpr (is_turned) return turned(load<T>(at), lanes);
@@ -163,7 +200,8 @@ private:
       for (int i = 0; i < Count; ++i)
         if (row < c.end[0] && first + i < c.end[1])
           store<made_of<Act>>((made_of<Act> *)row_sums + (first + i) * W, made(sum(0, i), v, row * X::out + first + i, last, act));
-    } else if (row + Rows <= c.end[0] && c.step[AlongLanes ? 2 : 1] == 1 && (AlongLanes ? first + Count <= c.end[1] && left >= W : left >= 0)) {
+    } else if (row + Rows <= c.end[0] && c.step[AlongLanes ? 2 : 1] == 1 &&
+               (AlongLanes ? first + Count <= c.end[1] && left >= W : left >= 0)) {
       const int lane = AlongLanes ? v * W : is_side_by_side ? v : 0, column = AlongLanes ? first : first * W;
       const int64_t step = AlongLanes ? c.step[1] : W;
 #pragma GCC unroll 32
@@ -191,12 +229,18 @@ private:
   // A row of the window, along lanes, against one row of sums: each element is loaded once, for all sums that it belongs
   // to, and the row's taps stay in registers.
   template <int Count> __attribute__((always_inline)) void share(vec<T> (&sums)[Count], const T *at, lane_bits lanes, int v, int y) {
+    share_columns<false>(sums, at, column_size, 0, 0, lanes, v, y);
+  }
+  template <bool IsEdge, int Count>
+  __attribute__((always_inline)) void share_columns(vec<T> (&sums)[Count], const T *at, int64_t column_step, int low, int high,
+                                                    lane_bits lanes, int v, int y) {
     vec<T> factor[X::taps];
 #pragma GCC unroll 64
     for (int x = 0; x < X::taps; ++x) factor[x] = load<T>(this->taps + ((y * X::taps + x) * Depth * vectors + v) * W);
 #pragma GCC unroll 128
     for (int i = 0; i < (Count - 1) * X::stride + (X::taps - 1) * X::dilation + 1; ++i) {
-      const vec<T> x_i = element(at + i * column_size, lanes);
+      if (IsEdge && (i < low || i >= high)) continue;
+      const vec<T> x_i = element(at + i * column_step, lanes);
 #pragma GCC unroll 64
       for (int x = 0; x < X::taps; ++x) {
         const int from = i - x * X::dilation, p = from / X::stride;
