@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from imbrex.chip import GPU_MACHINES, WARPGROUPS, CpuMachine, GpuMachine
 from imbrex.config.algorithm.aligned import ALREADY, aligned
 from imbrex.config.algorithm.channels_last import pays
-from imbrex.config.algorithm.cost import cycles
+from imbrex.config.algorithm.cost import cheapest, cycles
 from imbrex.config.algorithm.depthwise import has_window_vectors, is_depthwise, is_lanes_own
 from imbrex.config.algorithm.named import expected_row
 from imbrex.config.algorithm.serving import SERVING, Refusal
@@ -73,7 +73,7 @@ def _of_convolution(request: Request, problem: Conv2d) -> str:
         return "channels_last" if pays(task) else _of_waves(request, task, plain)
     shares = isinstance(request.schedule, TileSchedule) and request.schedule.is_shared
     others = [a for a in alternatives(problem) if not (shares and a.startswith("halo"))]
-    return min((plain, *others), key=lambda a: cycles(request, a)) if others else plain
+    return cheapest(request, (plain, *others)) if others else plain
 
 
 def _of_waves(request: Request, task: ConvTask, plain: str) -> str:
@@ -85,7 +85,7 @@ def _of_waves(request: Request, task: ConvTask, plain: str) -> str:
     others = [f"row_halo:{count}" for count in offers]
     if given is not None:
         return others[0] if others and isinstance(given, XdlopsTuning) and given.taps > 1 else plain
-    return min((plain, *others), key=lambda a: cycles(request, a)) if others else plain
+    return cheapest(request, (plain, *others)) if others else plain
 
 
 def _has_windows(request: Request, task: ConvTask, plain: str) -> bool:

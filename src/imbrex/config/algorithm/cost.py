@@ -4,6 +4,7 @@ waves its products; on a CPU its products, or its windows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 
 from imbrex.chip import SECTOR_BYTES, CpuMachine, GpuMachine
@@ -24,13 +25,35 @@ from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.window_strips import window_team
 from imbrex.problem import Conv2d, Problem
 
-__all__ = ["cycles", "in_all"]
+__all__ = ["cheapest", "cycles", "in_all"]
 
 
 def cycles(request: Request, algorithm: str | None) -> float:
     """What the model says of a problem's products and of the copies before and after them."""
-    machine, of = request.machine, outline(request, algorithm)
-    made = products(request.problem, of, machine, request.tuning)
+    of = outline(request, algorithm)
+    return _cycles(request, of, products(request.problem, of, request.machine, request.tuning))
+
+
+def cheapest(request: Request, algorithms: Sequence[str]) -> str:
+    """The algorithm of the fewest cycles, the first of several.  Those of few products are counted first, and
+    another one's products until they cost more.
+    """
+    outlines = {name: outline(request, name) for name in algorithms}
+    made = {n: products(request.problem, o, request.machine, request.tuning) for n, o in outlines.items()}
+    costs, least = dict[str, float](), inf
+    for name in sorted(made, key=lambda name: _count(made[name])):
+        costs[name] = _cycles(request, outlines[name], made[name], least)
+        least = min(least, costs[name])
+    return min(algorithms, key=lambda name: costs[name])
+
+
+def _count(made: Products | Lanes) -> int:
+    return 0 if isinstance(made, Lanes) else len(made.products)
+
+
+def _cycles(request: Request, of: Configuration, made: Products | Lanes, most: float = inf) -> float:
+    """most: nobody asks how much more it is."""
+    machine = request.machine
     if isinstance(machine, CpuMachine):
         return _on_vectors(of, made, machine)
     assert isinstance(machine, GpuMachine), machine
@@ -38,8 +61,12 @@ def cycles(request: Request, algorithm: str | None) -> float:
         return channel_cycles(made.shape, machine)
     if not machine.has_warpgroups:
         return sum(_wave_cycles(product, machine, request.schedule or AUTO) for product in made.products)
-    multiplied = sum(_product_cycles(product, machine) for product in made.products)
-    return in_all(request, algorithm, made, multiplied)
+    multiplied, found = 0.0, 0.0
+    for product in made.products:
+        multiplied += _product_cycles(product, machine)
+        if (found := in_all(request, of.algorithm, made, multiplied)) > most:
+            break
+    return found
 
 
 def _on_vectors(of: Configuration, made: Products | Lanes, machine: CpuMachine) -> float:
