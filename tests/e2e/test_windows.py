@@ -54,9 +54,11 @@ FILTERS = (
     ("-n 5 -c 24 -H 20 -W 20 -k 18 -g 2 -y 3 -x 3 -p 1 -q 1", "conv"),
     ("-n 1 -c 20 -H 37 -W 50 -k 32 -g 2 -y 1 -x 1 -p 0 -q 0", "convbfp16"),
     ("-n 3 -c 42 -H 19 -W 30 -k 96 -g 3 -y 3 -x 3 -p 1 -q 2 -u 1 -v 2 -l 2 -j 1", "conv"),
+    ("-n 2 -c 17 -H 9 -W 11 -k 17 -g 17 -y 3 -x 4 -p 3 -q 4 -u 2 -v 1 -l 1 -j 2", "conv"),
 )
 """Gradients of filters: depthwise, columns apart, two images at a time and one that is left, rows that are
-cut in two, and vectors of 16 and of 32 filters.
+cut in two, vectors of 16 and of 32 filters, and images that are read where they lie, all edges of which a
+window reaches beyond.
 """
 
 
