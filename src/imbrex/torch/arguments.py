@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final, cast
 
-from imbrex.diagnostic import did_you_mean
 from imbrex.function.batches import Batches, expect_batches
 from imbrex.function.window import Pair, integers
 from imbrex.numeral import MOST, must_be, shown
 
 __all__ = [
     "Pair", "expect_broadcast", "expect_fit", "expect_further", "expect_rank", "expect_tensors", "is_dense",
-    "kernels", "number", "one_of", "pads", "pair", "whole",
+    "kernels", "number", "pads", "pair", "whole",
 ]  # fmt: skip
 
 torch: Any = import_module("torch")
@@ -85,13 +84,6 @@ def kernels(fallback: Any, batches: Batches | None) -> tuple[bool, Batches]:
         return fallback, "any" if torch.compiler.is_compiling() else "each"
     expect_batches(batches)
     return fallback, batches
-
-
-def one_of(name: str, value: Any, known: Sequence[str]) -> None:
-    """ValueError for what is none of these words."""
-    if value not in known:
-        hint = did_you_mean(str(value), known) or f"known: {', '.join(known)}"
-        raise ValueError(f"no {name} {value!r}; {hint}")
 
 
 def whole(name: str, value: Any, least: int) -> int:

@@ -34,13 +34,14 @@ model of a hundred layers passes with ten times its usual rounding, and a layer 
 
 @dataclass(frozen=True)
 class Met:
-    """A tensor that a layer was called with.  times: how often."""
+    """A tensor that a layer was called with.  output_size: of a transposed convolution; times: how often."""
 
     shape: tuple[int, ...]
     stride: tuple[int, ...]
     dtype: Any
     device: Any
     needs_grad: bool = False
+    output_size: tuple[int, ...] | None = None
     times: int = 1
 
 
@@ -136,19 +137,18 @@ def misfit(tensor: Any, *, is_traced: bool = False) -> str | None:
 def met(
     model: Any, example: Any, wanted: Sequence[Candidate], with_gradients: bool
 ) -> tuple[list[Any], dict[str, tuple[Met, ...]]]:
-    """The tensors that the example gives, and with which tensors it calls each candidate; a ValueError where
-    the model cannot be called with it.
+    """The tensors that the example gives, and with which tensors it calls each candidate that it calls, none
+    where kernels take none of them; a ValueError where the model cannot be called with it.
     """
     names = {id(one.module): one.name for one in wanted}
     found: dict[str, dict[Met, int]] = {}
 
     def see(module: Any, given: Any, named: Any, result: Any) -> None:
-        name = names.get(id(module))
-        tensor: Any = given[0] if len(given) == 1 and not named else None
-        if name is not None and type(tensor) in EXACT and is_dense(tensor):
+        counts = found.setdefault(names[id(module)], {})
+        tensor, size = _called_with(*given, **named)
+        if type(tensor) in EXACT and is_dense(tensor):
             lies = tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.device
-            one = Met(*lies, tensor.requires_grad)
-            counts = found.setdefault(name, {})
+            one = Met(*lies, tensor.requires_grad, None if size is None else tuple(size))
             counts[one] = counts.get(one, 0) + 1
 
     handles = [one.module.register_forward_hook(see, with_kwargs=True) for one in wanted]
@@ -162,6 +162,11 @@ def met(
             handle.remove()
     every = {name: tuple(replace(m, times=n) for m, n in counts.items()) for name, counts in found.items()}
     return [tensor.detach() for tensor in result], every
+
+
+def _called_with(input: Any, output_size: Any = None) -> tuple[Any, Any]:
+    """The arguments of a layer, as their forwards call them."""
+    return input, output_size
 
 
 def expect_same(model: Any, example: Any, wanted: Sequence[Any]) -> None:

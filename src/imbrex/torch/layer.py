@@ -114,11 +114,15 @@ class ConvTranspose2d(Layer, _nn.ConvTranspose2d):
     """torch.nn.ConvTranspose2d."""
 
     def forward(self: Any, input: Any, output_size: Any = None) -> Any:
-        if output_size is not None or not self.imbrex_serves(input):
+        if not self.imbrex_serves(input):
             return _nn.ConvTranspose2d.forward(self, input, output_size)
+        further = self.output_padding
+        if output_size is not None:
+            window = self.stride, self.padding, self.kernel_size
+            further = self._output_padding(input, output_size, *window, 2, self.dilation)
         return call.conv_transpose2d(
-            input, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.groups,
-            self.dilation, fallback=self.imbrex_swapped.fallback, batches=self.imbrex_swapped.batches,
+            input, self.weight, self.bias, self.stride, self.padding, further, self.groups, self.dilation,
+            fallback=self.imbrex_swapped.fallback, batches=self.imbrex_swapped.batches,
         )  # fmt: skip
 
 
@@ -168,10 +172,10 @@ def _is_alike(residual: Any, input: Any) -> bool:
     return residual.dtype == kind
 
 
-def plain(layer: Any, input: Any, norm: Any, residual: Any, activation: str) -> Any:
-    """What `fused` computes, by torch, one after the other."""
+def plain(layer: Any, input: Any, norm: Any, residual: Any, activation: str, *more: Any) -> Any:
+    """What `fused` computes, by torch, one after the other.  more: what the layer takes beside its input."""
     of = next(theirs for theirs in LAYERS if isinstance(layer, theirs))
-    result = of.forward(layer, input)
+    result = of.forward(layer, input, *more)
     return finished(result if norm is None else norm(result), residual, activation)
 
 

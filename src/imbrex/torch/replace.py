@@ -18,13 +18,13 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace as changed
 from importlib import import_module
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
+from imbrex.argument import truth, whole
 from imbrex.diagnostic import Diagnostic
 from imbrex.function.batches import Batches, expect_batches
-from imbrex.kernel.tuned import Effort
+from imbrex.kernel.tuned import Effort, expect_effort
 from imbrex.kernel.warm import CompileJob, warmed
-from imbrex.torch.arguments import one_of
 from imbrex.torch.candidate import Candidate, Met, candidates, differentiated, expect_same, met, tensors_of
 from imbrex.torch.fallback import collected
 from imbrex.torch.form import Form, channels_last, chosen, contiguous, fastest, may_lie_last
@@ -65,12 +65,8 @@ def replace(
     """
     _expect_model(model)
     is_training: bool = model.training
-    if channels_last and is_training:
-        raise ValueError("'channels_last' is of a model in eval mode; 'model.to' has a memory_format, too")
-    expect_batches(batches)
-    if tune is not None:
-        one_of("tune", tune, get_args(Effort))
     wishes = _Wishes(fallback, batches, tune, jobs, measure, channels_last, cuda_graph)
+    _expect_wishes(wishes, is_training)
     with _evaluated(model):
         found = candidates(model)
         wanted, seen = met(model, example, [one for one in found if one.reason is None], is_training)
@@ -154,7 +150,8 @@ def _reached(one: Candidate, seen: Mapping[str, tuple[Met, ...]]) -> Candidate:
         return one
     if one.name not in seen:
         return changed(one, reason="the example does not reach it")
-    return changed(one, met=seen[one.name])
+    reason = None if seen[one.name] else "the example calls it with no dense tensor of torch's own"
+    return changed(one, reason=reason, met=seen[one.name])
 
 
 class _Wishes(NamedTuple):
@@ -167,6 +164,18 @@ class _Wishes(NamedTuple):
     measure: bool
     channels_last: bool | None
     cuda_graph: bool
+
+
+def _expect_wishes(wishes: _Wishes, is_training: bool) -> None:
+    """TypeError and ValueError where they are not what they should be."""
+    expect_batches(wishes.batches)
+    for name in ("fallback", "measure", "cuda_graph"):
+        truth(name, getattr(wishes, name))
+    if wishes.channels_last is not None and truth("channels_last", wishes.channels_last) and is_training:
+        raise ValueError("'channels_last' is of a model in eval mode; 'model.to' has a memory_format, too")
+    expect_effort(wishes.tune)
+    if wishes.jobs is not None:
+        whole("jobs", wishes.jobs, 1)
 
 
 def _replaced(

@@ -41,20 +41,25 @@ class Trial:
         """Results by a kernel, and by torch."""
         layer, chain = self.candidate.module, self.chain
         x = _random(like, self.with_gradients and like.needs_grad)
+        given = (x,) if like.output_size is None else (x, like.output_size)
+
+        def theirs() -> Any:
+            return plain(layer, x, None, None, "", *given[1:])
+
         if self.with_gradients:
             needed = [tensor for tensor in (x, *layer.parameters()) if tensor.requires_grad]
             if not needed:
-                return lambda: layer(x), lambda: plain(layer, x, None, None, "")
-            dy = torch.randn_like(plain(layer, x, None, None, ""))
+                return lambda: layer(*given), theirs
+            dy = torch.randn_like(theirs())
             return (
-                _recorded(lambda: torch.autograd.grad(layer(x), needed, dy)),
-                _recorded(lambda: torch.autograd.grad(plain(layer, x, None, None, ""), needed, dy)),
+                _recorded(lambda: torch.autograd.grad(layer(*given), needed, dy)),
+                _recorded(lambda: torch.autograd.grad(theirs(), needed, dy)),
             )
         if chain == Chain(chain.layer):
-            return _quiet(lambda: layer(x)), _quiet(lambda: plain(layer, x, None, None, ""))
+            return _quiet(lambda: layer(*given)), _quiet(theirs)
         norm = None if chain.norm is None else _norm(layer)
         with torch.no_grad():
-            sums = plain(layer, x, None, None, "")
+            sums = theirs()
         residual = torch.randn_like(sums) if chain.has_residual else None
         options = (x, norm, residual, chain.activation)
         return _quiet(lambda: layer.fused(*options)), _quiet(lambda: plain(layer, *options))
@@ -118,8 +123,11 @@ def _recorded(call: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def _random(like: Met, needs_grad: bool) -> Any:
-    made = torch.empty_strided(like.shape, like.stride, dtype=like.dtype, device=like.device)
-    return made.normal_().requires_grad_(needs_grad)
+    """Random numbers that lie as this, also where several elements are one in memory."""
+    last = sum((size - 1) * step for size, step in zip(like.shape, like.stride, strict=True))
+    count = last + 1 if all(like.shape) else 0
+    memory = torch.empty(count, dtype=like.dtype, device=like.device).normal_()
+    return memory.as_strided(like.shape, like.stride).requires_grad_(needs_grad)
 
 
 def _norm(layer: Any) -> Any:
@@ -136,4 +144,5 @@ def _signature(trial: Trial, like: Met) -> Any:
     weight = trial.candidate.kind, tuple(layer.weight.shape), layer.weight.stride(), layer.bias is None
     fused = chain.norm is None, chain.has_residual, chain.activation
     needed = [like.needs_grad, *(p.requires_grad for p in layer.parameters())]
-    return weight, *tied, fused, trial.with_gradients, *needed, like.shape, like.stride, like.dtype
+    lies = like.shape, like.stride, like.dtype, like.output_size
+    return weight, *tied, fused, trial.with_gradients, *needed, *lies

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -25,6 +26,20 @@ class Several(nn.Module):
 
     def forward(self, x: Any) -> Any:
         return self.last(self.gates(self.wide(x).transpose(1, 2))[0])
+
+
+class Called(nn.Module):
+    """Layers called by names, and with the size of their result."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down = nn.Conv2d(3, 4, 3, stride=2, padding=1)
+        self.up = nn.ConvTranspose2d(4, 3, 3, stride=2, padding=1)
+        self.sparse = nn.Linear(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        self.sparse(torch.eye(4).to_sparse())
+        return self.up(input=self.down(input=x), output_size=x.shape[2:])
 
 
 def reasons(model: Any, example: Any) -> dict[str, str | None]:
@@ -59,3 +74,20 @@ def test_layers_that_torch_passes_by_are_left(is_training: bool) -> None:
     assert [found[name] for name in ("linear1", "linear2")] == [passed_by] * 2
     assert found["self_attn"] == "no kernel computes such a layer"
     assert isinstance(model.linear1, nn.Linear) and hasattr(model.linear1, "imbrex_swapped") == is_training
+
+
+@pytest.mark.parametrize("is_training", [False, True])
+def test_layers_are_met_however_they_are_called(is_training: bool) -> None:
+    model = Called().train(is_training)
+    plain, x = copy.deepcopy(model), torch.randn(2, 3, 6, 5)
+    assert reasons(model, x) == {
+        "down": None,
+        "up": None,
+        "sparse": "the example calls it with no dense tensor of torch's own",
+    }
+    ours.wait()
+    for height in (6, 5):  # of both by the same layer
+        got, want = (one(x[:, :, :height]) for one in (model, plain))
+        torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="valid sizes range from"):
+        model.up(model.down(x), (9, 9))

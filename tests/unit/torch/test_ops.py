@@ -208,7 +208,18 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: ours.conv_transpose2d(some(*X), some(5, 3, 3, 2)), "takes 5 channels, and 'input' has 4"),
     (lambda: ours.conv_transpose2d(some(*X), some(4, 3, 3, 2), some(4)), "'bias' should have shape (3,)"),
     (lambda: ours.conv_transpose2d(some(*X), some(4, 3, 3, 2), padding=9), "leaves nothing of a result"),
-    (lambda: ours.replace(torch.nn.Linear(3, 4), some(2, 3), tune="fast"), "no tune 'fast'; known: quick"),
+    *(
+        (
+            lambda name=name, value=value: ours.replace(torch.nn.Linear(3, 4), some(2, 3), **{name: value}),
+            f"'{name}' should be {what}, got {value!r}",
+        )
+        for name, value, what in (
+            ("tune", "fast", "'quick', 'normal' or 'full'"),
+            ("jobs", 0, "a positive integer"),
+            ("measure", "no", "True or False"),
+            ("channels_last", "NHWC", "True or False"),
+        )
+    ),
     (lambda: ours.restore(4), "'model' should be a torch.nn.Module, got int"),
 ]
 

@@ -22,13 +22,13 @@ nn: Any = torch.nn
 def trial(
     chain: Chain, with_gradients: bool, needs_grad: bool, frozen: tuple[str, ...] = (), fallback: bool = False
 ) -> Trial:
-    torch.manual_seed(4)
+    torch.manual_seed(4)  # the batch is one image, expanded
     module = nn.Conv2d(3, 4, 3, padding=1)
     for name in frozen:
         getattr(module, name).requires_grad_(False)
     module.imbrex_swapped = Swapped(fallback)
     module.__class__ = LAYERS[nn.Conv2d]
-    like = Met((2, 3, 6, 5), (90, 30, 5, 1), torch.float32, torch.device("cpu"), needs_grad)
+    like = Met((2, 3, 6, 5), (0, 30, 5, 1), torch.float32, torch.device("cpu"), needs_grad)
     return Trial(Candidate("layer", "Conv2d", module, None, (like,)), chain, with_gradients)
 
 
