@@ -24,7 +24,7 @@ from imbrex.problem import problem_text
 
 __all__ = ["build_library"]
 
-COLUMNS = ("problem", "times", "time", "all of them", "GFLOP/s", "configuration")
+COLUMNS = ("problem", "times", "time", "all of them", "GFLOP/s")
 MOST_LETTERS = 60
 
 
@@ -78,9 +78,10 @@ def _show(report: dict[str, Any], output: str, form: str) -> None:
     print_table(COLUMNS, [_row(row) for row in report["problems"]])
     name = report["name"]
     where = Path(output)
-    click.echo(
-        f"{where / f'lib{name}.so'}, {name}.h, {name}Config.cmake, {name}_test.c, {name}.json, source/"
+    files = (
+        f"lib{name}.so, {name}.h, {name}Config.cmake, {name}_test.c, {name}.json with configurations, source/"
     )
+    click.echo(f"{where}: {files}")
     if report["total_ns"] is not None:
         total = seconds_text(report["total_ns"] / 1e9)
         click.echo(f"all {report['calls']} calls, as often as asked for, take {total} on {_threads(report)}")
@@ -95,4 +96,4 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
     times_text = ("", "", "")
     if ns:
         times_text = (seconds_text(ns / 1e9), seconds_text(ns * times / 1e9), f"{row['flops'] / ns:.1f}")
-    return row["problem"], str(times), *times_text, row["configuration"]
+    return row["problem"], str(times), *times_text
