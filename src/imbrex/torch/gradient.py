@@ -83,6 +83,7 @@ def _by_factors(ctx: Any, dz: Any, x: Any, w: Any, scale: Any) -> Any:
     if dz is None:
         return (None,) * 12
     by_x, by_w, by_scale, by_bias, by_residual = ctx.needs_input_grad[:5]
+    _expect_alike(dz, x, by_x or by_w)
     options = (*ctx.moves, *ctx.kernels)
     scaled = _times(dz, scale)
     dx = _data(scaled, w, x.shape, *options) if by_x else None
@@ -91,6 +92,13 @@ def _by_factors(ctx: Any, dz: Any, x: Any, w: Any, scale: Any) -> Any:
     dscale = (dz * sums).sum((0, 2, 3), dtype=scale.dtype) if by_scale else None
     dbias = dz.sum((0, 2, 3)) if by_bias else None
     return dx, dw, dscale, dbias, dz if by_residual else None, *(None,) * 7
+
+
+def _expect_alike(dz: Any, factor: Any, is_asked: bool) -> None:
+    """TypeError where gradients by factors are asked for that are narrower than their sums."""
+    if is_asked and dz.dtype != factor.dtype:
+        kind = str(factor.dtype).removeprefix("torch.")
+        raise TypeError(f"factors of {kind} have no gradients; detach them, or convert them before the call")
 
 
 def _conv2d_tangent(ctx: Any, *given: Any) -> Any:
@@ -203,6 +211,7 @@ def _by_matrices(ctx: Any, dz: Any, a: Any, b: Any) -> Any:
         return (None,) * 8
     alpha, _, fallback, batches = ctx.options
     by_a, by_b, by_bias, by_residual = ctx.needs_input_grad[:4]
+    _expect_alike(dz, a, by_a or by_b)
     da = _product(dz, b.mT, None, None, alpha, "", fallback, batches) if by_a else None
     db = _product(a.mT, dz, None, None, alpha, "", fallback, batches) if by_b else None
     dbias = dz.flatten(0, -2).sum(0) if by_bias else None

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
-__all__ = ["images", "matrices", "spans"]
+__all__ = ["images", "matrices", "spans", "sums_type"]
 
 torch: Any = import_module("torch")
 
@@ -32,17 +32,25 @@ def images(shape: Sequence[int], one: Any, other: Any) -> Any:
     """An array of four dimensions for the convolution of two others."""
     is_last = _is_channels_last(one) or _is_channels_last(other)
     lying = torch.channels_last if is_last else torch.contiguous_format
-    return torch.empty(shape, dtype=_type(one), device=one.device, memory_format=lying)
+    return torch.empty(shape, dtype=sums_type(one.dtype), device=one.device, memory_format=lying)
 
 
 def matrices(a: Any, b: Any) -> Any:
     """An array for the product of two others, of two dimensions or of three."""
-    return a.new_empty((*a.shape[:-1], b.shape[-1]), dtype=_type(a))
+    return a.new_empty((*a.shape[:-1], b.shape[-1]), dtype=sums_type(a.dtype))
 
 
 def _is_channels_last(array: Any) -> bool:
     return bool(array.is_contiguous(memory_format=torch.channels_last) and not array.is_contiguous())
 
 
-def _type(array: Any) -> Any:
-    return torch.int32 if array.dtype == torch.int8 else array.dtype
+def sums_type(of: Any) -> Any:
+    """The type of a result, by that of the factors, of which that of a byte is too narrow."""
+    return _SUMS.get(of, of)
+
+
+_FLOATS_OF_A_BYTE: Final = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
+_SUMS: Final = {
+    torch.int8: torch.int32,
+    **{getattr(torch, name): torch.float32 for name in _FLOATS_OF_A_BYTE if hasattr(torch, name)},
+}

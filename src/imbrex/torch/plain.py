@@ -1,4 +1,7 @@
-"""What the ops of ours compute, by torch's own: what answers while a kernel is not there."""
+"""What the ops of ours compute, by torch's own: what answers while a kernel is not there.
+
+Law: factors of a byte are multiplied as wider numbers, as kernels do, and integers are rounded once, at last.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from imbrex.torch.activation import finished
+from imbrex.torch.lying import sums_type
 
 __all__ = ["conv2d", "conv2d_backward_data", "conv2d_backward_weight", "product"]
 
@@ -31,13 +35,13 @@ def conv2d(
 
     keeps: a pair of it and of what the activation is applied to.
     """
-    padded, around = _padded(x, pads)
-    sums = _F.conv2d(padded, w, None, stride, around, dilation, groups)
+    padded, around = _padded(_wide(x), pads)
+    sums = _F.conv2d(padded, _wide(w), None, stride, around, dilation, groups)
     if scale is not None:
         sums = (sums * scale.reshape(-1, 1, 1)).to(sums.dtype)
     if bias is not None:
         sums = sums + bias.reshape(-1, 1, 1)
-    return _pair(sums, residual, activation) if keeps else finished(sums, residual, activation)
+    return _pair(sums, residual, activation) if keeps else _narrow(finished(sums, residual, activation), x)
 
 
 def conv2d_backward_data(dy: Any, w: Any, shape: Sequence[int], *moves: Any) -> Any:
@@ -62,10 +66,21 @@ def product(
     a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str, keeps: bool = False
 ) -> Any:  # fmt: skip
     """activation(alpha * a b + bias + residual), and with `keeps` what the activation is applied to."""
-    sums = torch.matmul(a, b)
+    sums = torch.matmul(_wide(a), _wide(b))
     sums = sums if alpha == 1 else alpha * sums
     sums = sums if bias is None else sums + bias
-    return _pair(sums, residual, activation) if keeps else finished(sums, residual, activation)
+    return _pair(sums, residual, activation) if keeps else _narrow(finished(sums, residual, activation), a)
+
+
+def _wide(factor: Any) -> Any:
+    """A factor as numbers whose sums are exact, where they are integers, or as wide as the result."""
+    to = torch.float64 if factor.dtype == torch.int8 else sums_type(factor.dtype)
+    return factor.to(to)
+
+
+def _narrow(result: Any, factor: Any) -> Any:
+    """A result of wide factors in the type that it has of this one."""
+    return result.round().long().int() if factor.dtype == torch.int8 else result
 
 
 def _pair(sums: Any, residual: Any, activation: str) -> tuple[Any, Any]:

@@ -11,6 +11,7 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
 import imbrex.torch as ours  # noqa: E402
 from imbrex.function.host import Host  # noqa: E402
+from imbrex.torch import plain  # noqa: E402
 from imbrex.torch.activation import ACTIVATIONS  # noqa: E402
 
 F: Any = torch.nn.functional
@@ -180,6 +181,7 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: ours.mm(some(5, 8), some(8, 6), bias=1.0), "'bias' should be a torch.Tensor, got float"),
     (lambda: ours.mm(some(5, 8), some(8, 6), fallback="no"), "'fallback' should be True or False, got 'no'"),
     (lambda: ours.mm(some(5, 8), some(8, 6), activation=F.relu), "'activation' should be the name of one"),
+    (lambda: ours.mm(*(torch.ones(4, 4, dtype=torch.uint8),) * 2), "'a' has dtype uint8; kernels take"),
     (lambda: ours.linear(some(5, 8), some(6, 7)), "does not end in the 7 columns of 'weight' (6, 7)"),
     (
         lambda: ours.addmm(some(5), some(5, 8), some(8, 6)),
@@ -246,6 +248,32 @@ def test_a_call_uses_the_threads_that_torch_uses(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "gemm", watched)
     ours.mm(some(5, 9), some(9, 7))  # of sizes that no call had before
     assert seen == [torch.get_num_threads()]
+
+
+@pytest.mark.parametrize("kind", [torch.int8, torch.float8_e5m2])
+def test_factors_of_a_byte_have_wider_results(kind: Any) -> None:
+    """By a kernel, and by torch's own op while there is none: sums of both, which no byte holds."""
+    draw = torch.Generator().manual_seed(3)
+    x, w = (torch.randint(-99, 99, of, generator=draw).to(kind) for of in ((2, 8, 5, 4), (6, 8, 3, 3)))
+    wide = torch.int32 if kind == torch.int8 else torch.float32
+    scale, bias = torch.rand(6, generator=draw), torch.full((6,), 7, dtype=wide)
+    want = F.conv2d(x.double(), w.double()) * scale.reshape(-1, 1, 1) + 7
+    want = F.gelu(want).round() if kind == torch.int8 else F.gelu(want)
+    of_both = plain.conv2d(x, w, scale, bias, None, (1, 1), (0, 0, 0, 0), (1, 1), 1, "gelu")
+    for got in (of_both, ours.conv2d(x, w, bias, scale=scale, activation="gelu")):
+        close(got, want.to(wide))
+    a, b, more = x.reshape(16, 20), w.flatten()[:360].reshape(20, 18), 5
+    sums = 3 * (a.double() @ b.double()) + more
+    added = torch.full((16, 18), more, dtype=wide)
+    for got in (plain.product(a, b, None, added, 3.0, ""), ours.addmm(added, a, b, alpha=3)):
+        close(got, sums.to(wide))
+
+
+def test_factors_of_a_byte_have_no_gradients() -> None:
+    a = some(4, 8).detach().to(torch.float8_e5m2).requires_grad_()
+    result = ours.mm(a, some(8, 6, grad=False).to(torch.float8_e5m2))
+    with pytest.raises(TypeError, match="factors of float8_e5m2 have no gradients; detach them"):
+        result.sum().backward()
 
 
 def test_rows_without_elements() -> None:
