@@ -22,7 +22,7 @@ from imbrex.run.traced import expect_numbers, expect_readable
 
 __all__ = [
     "Array", "as_array", "check", "contiguous", "dense_order", "dlpack_device", "expect_strides", "handed",
-    "in_memory", "new_array", "order_of", "same_kind", "share_memory", "strided_view",
+    "in_memory", "new_array", "on_one_device", "order_of", "same_kind", "share_memory", "strided_view",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -32,6 +32,7 @@ _NARROW = frozenset(
     for t in DTYPES.values()
     if t.array_type.startswith("ml_dtypes.")
     for name in (t.array_name, t.numpy.name)
+    if name != "uint8"  # whose packs are read as such
 )
 """NumPy knows most of them, and packs, as records."""
 _MOST_WORK = 1000  # of NumPy, to tell whether two arrays with gaps share an element
@@ -233,6 +234,7 @@ def _from_torch(tensor: Any, name: str) -> Array:
 
 
 def _from_dlpack(value: Any, name: str) -> Array:
+    value = on_one_device(value, name)
     device = dlpack_device(value, name)
     if device != _DLPACK_CPU:
         where = _DLPACK_DEVICES.get(device, f"DLPack device {device}")
@@ -247,17 +249,27 @@ def _from_dlpack(value: Any, name: str) -> Array:
         raise TypeError(f"'{name}' cannot be read by DLPack: {_first_line(error)}") from None
 
 
-def dlpack_device(value: Any, name: str) -> int:
-    """The kind of device on which an array lies; TypeError where it lies on none, or on several."""
+def on_one_device(value: Any, name: str) -> Any:
+    """An array of JAX that several devices have as that of the first of them, others as they are; TypeError
+    where each has a part, or none has any.
+    """
     jax: Any = sys.modules.get("jax")
-    if jax is not None and isinstance(value, getattr(jax, "Array", ())):
-        if value.is_deleted():
-            raise TypeError(f"'{name}' has no numbers any more: it is deleted, or was donated")
-        if (many := len(value.devices())) > 1:
-            way = "use imbrex.jax, or jax.device_put it to one of them"
-            raise TypeError(f"'{name}' lies on {many} devices; {way}")
+    if jax is None or not isinstance(value, getattr(jax, "Array", ())):
+        return value
+    if value.is_deleted():
+        raise TypeError(f"'{name}' has no numbers any more: it is deleted, or was donated")
+    if (many := len(value.devices())) == 1:
+        return value
+    if not value.is_fully_replicated:
+        way = "use imbrex.jax, or jax.device_put it to one of them"
+        raise TypeError(f"'{name}' lies on {many} devices, a part on each; {way}")
+    return value.addressable_data(0)
+
+
+def dlpack_device(value: Any, name: str) -> int:
+    """The kind of device on which an array lies; TypeError where it lies on none, or in parts on several."""
     try:
-        return int(value.__dlpack_device__()[0])
+        return int(on_one_device(value, name).__dlpack_device__()[0])
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise TypeError(f"'{name}' cannot be read by DLPack: {_first_line(error)}") from None
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from imbrex.dtype import DTYPES
 from imbrex.problem.operand import dense_strides, reach
-from imbrex.run.arrays import dlpack_device, expect_strides
+from imbrex.run.arrays import dlpack_device, expect_strides, on_one_device
 from imbrex.run.traced import expect_numbers, expect_readable
 
 __all__ = ["ALIGNMENT", "DeviceArray", "check_device_array", "is_on_nvidia", "new_array", "on_device"]
@@ -73,6 +73,7 @@ def on_device(value: Any, name: str) -> DeviceArray | None:
     if torch is not None and isinstance(value, torch.Tensor):
         return _from_torch(value, name) if value.device.type == "cuda" else None
     if hasattr(value, "__dlpack_device__"):
+        value = on_one_device(value, name)
         return _from_dlpack(value, name) if dlpack_device(value, name) in _GPU_TYPES else None
     if hasattr(value, "__cuda_array_interface__"):
         return _from_interface(value)

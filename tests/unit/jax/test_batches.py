@@ -354,6 +354,7 @@ def _transposed(**given: Any) -> Any:
 SEVERAL = """
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+import imbrex
 import imbrex.jax as ours
 rng = np.random.default_rng(1)
 some = lambda *shape: jnp.asarray(rng.integers(-3, 4, shape), "float32")
@@ -368,6 +369,9 @@ for kind in (AxisType.Auto, AxisType.Explicit):
     split = lambda f: jax.shard_map(f, mesh=mesh, in_specs=(P("d"), P()), out_specs=P("d"))
     images, rows = put(x, P("d")), put(a, P("d"))
     filters, matrix = put(w, P()), put(b, P())
+    whole = imbrex.gemm(put(a, P()), matrix)  # all of it on each device, as its result
+    np.testing.assert_array_equal(whole, a @ b)
+    assert isinstance(whole, jax.Array) and whole.sharding == put(whole, P()).sharding
     np.testing.assert_array_equal(jax.jit(split(mine))(images, filters), theirs(x, w))
     added = lambda a, b: ours.matmul(a, b, bias=b[0], residual=a[:, :1] * jnp.ones((2, 6)), batches="any")
     np.testing.assert_array_equal(jax.jit(split(added))(rows, matrix), a @ b + b[0] + a[:, :1])

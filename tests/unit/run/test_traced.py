@@ -74,7 +74,7 @@ def test_numbers_that_memory_does_not_hold(asked: str, way: str, monkeypatch: py
 class Spread:
     """An array of JAX on several devices, or of none."""
 
-    dtype, shape = np.dtype(np.float32), (4, 4)
+    dtype, shape, is_fully_replicated = np.dtype(np.float32), (4, 4), False
 
     def __init__(self, devices: int) -> None:
         self.count = devices
@@ -92,7 +92,8 @@ class Spread:
 
 
 @pytest.mark.parametrize(
-    ("devices", "why"), [(0, "is deleted"), (2, "lies on 2 devices; use imbrex.jax"), (1, "by DLPack: __dlp")]
+    ("devices", "why"),
+    [(0, "is deleted"), (2, "on 2 devices, a part on each; use imbrex.jax"), (1, "by DLPack: __dlp")],
 )
 def test_arrays_that_lie_in_no_one_place(devices: int, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     jax: Any = ModuleType("jax")
