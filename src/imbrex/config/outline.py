@@ -10,10 +10,11 @@ from imbrex.config.configuration import DIRECT, Configuration
 from imbrex.config.context import round_up
 from imbrex.config.matrix_unit import has_matrix_instructions, multiplies
 from imbrex.config.request import Request
-from imbrex.config.warpgroup.plan import SHORTEST, WarpgroupTuning, step_of_channels
+from imbrex.config.warpgroup.plan import WarpgroupTuning, step_of_channels
 from imbrex.config.window_strips import chosen_box
 from imbrex.config.xdlops.space import STEP_BYTES
 from imbrex.problem import Conv2d, Gemm
+from imbrex.view.stage.shared_tile import SWIZZLES
 
 __all__ = ["outline"]
 
@@ -79,7 +80,7 @@ def _channels(request: Request, problem: Conv2d, row: Algorithm, number: int) ->
     sums_channels = problem.direction != "backward_weight"
     if row.packs is not None and sums_channels:
         channels = round_up(channels, max(1, VECTOR_BYTES // problem.dtype.bytes))
-    least = SHORTEST // problem.dtype.bytes if row.phases == "shared" else 1  # a step is of one phase
+    least = SWIZZLES[-1] // problem.dtype.bytes if row.phases == "shared" else 1  # a step is of one phase
     found, given = max(least, step_of_channels(channels, problem.dtype, machine)), request.tuning
     if isinstance(given, WarpgroupTuning) and sums_channels and found > 1:
         return found if round_up(channels, found) % given.k_per_block == 0 else given.k_per_block

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from imbrex.index import rule as rules
 from imbrex.index.expr import Index, Lin, lin, select, var
-from imbrex.index.rule import Guard, PassThrough, Rule
+from imbrex.index.rule import Guard, Merge, PassThrough, Rule
 
 Coordinate: TypeAlias = "int | npt.NDArray[np.int64]"
 Entry: TypeAlias = tuple[Rule, str, str]
@@ -275,6 +275,12 @@ def layer_over(
         steps.append(step)
     names = list(order) if order is not None else list(upper)
     return Layer(tuple(Dim(n, upper[n]) for n in names), tuple(lower), tuple(steps))
+
+
+def merging(lower: Sequence[Dim], **digits: str) -> Layer:
+    """A layer whose dims, by their names, are each one dim below, or a merge of several."""
+    entries = ((Merge() if " " in names else PassThrough(), dim, names) for dim, names in digits.items())
+    return layer_over(lower, *entries)
 
 
 def unchanged(names: Iterable[str]) -> list[Entry]:

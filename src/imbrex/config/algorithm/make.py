@@ -36,7 +36,7 @@ from imbrex.view.conv.phase_rows import leaves_rows
 from imbrex.view.conv.phase_tiles import PhaseTile, phase_tiles
 from imbrex.view.conv.row_taps import RowTaps, abreast, row_taps
 from imbrex.view.conv.share_sum import ShareSum
-from imbrex.view.conv.whole_images import WholeImages
+from imbrex.view.conv.whole_images import whole_images as images_view
 from imbrex.view.copy.interleave import Interleave
 from imbrex.view.gemm.product import GemmView
 
@@ -120,17 +120,15 @@ def _backward_data(task: ConvTask, form: GemmForm) -> Made:
 
 def whole_images(task: ConvTask, multiple: int) -> Made:
     """The product of whole images; of a stride, with what puts its phase in place, or reads it out."""
-    pointwise, conv, name = pointwise_of(task), task.conv, "whole_images"
-    images, is_strided = WholeImages(pointwise, multiple), pointwise != conv
-    match task.direction:
-        case "forward":
-            return Made(name, (images.forward,))
-        case "backward_data":
-            phases = Interleave.of(conv, task.stored.bytes) if is_strided else None
-            return Made(name, (images.backward_data,), phases)
-        case "backward_weight":
-            phases = Interleave.reading(conv, task.dtype.bytes) if is_strided else None
-            return Made(name, (images.backward_weight,), phases)
+    pointwise, phases = pointwise_of(task), None
+    if pointwise != task.conv:  # forward has no stride
+        weight = task.is_backward_weight
+        phases = (
+            Interleave.reading(task.conv, task.dtype.bytes)
+            if weight
+            else Interleave.of(task.conv, task.stored.bytes)
+        )
+    return Made("whole_images", (images_view(pointwise, task.direction, multiple),), phases)
 
 
 def halo(task: ConvTask, given: Tuning | None) -> Made:

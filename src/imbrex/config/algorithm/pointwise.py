@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 from imbrex.config.algorithm.phases import are_apart
 from imbrex.config.algorithm.task import ConvTask
@@ -12,10 +11,7 @@ from imbrex.view.conv.implicit_gemm import Convolution, phases
 from imbrex.view.conv.whole_images import serves
 from imbrex.view.copy.sampled import sampled
 
-__all__ = ["ROW_BYTES", "is_served", "pointwise_of"]
-
-ROW_BYTES: Final = (32, 64, 128)
-"""What a row of shared memory holds: of an image's positions, or of merged channels."""
+__all__ = ["is_served", "pointwise_of"]
 
 
 def pointwise_of(task: ConvTask) -> Convolution:

@@ -10,13 +10,14 @@ from imbrex.config.algorithm.channels_last import ALREADY, COPIED, RESULT_STAYS,
 from imbrex.config.algorithm.depthwise import FEW_CHANNELS, has_window_vectors, is_depthwise, is_lanes_own
 from imbrex.config.algorithm.few_channels import NOT_SERVED, rows_of
 from imbrex.config.algorithm.phases import leaves_gaps, shares_phases
-from imbrex.config.algorithm.pointwise import ROW_BYTES, is_served
+from imbrex.config.algorithm.pointwise import is_served
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.algorithm.windows import refused
 from imbrex.numeral import whole
 from imbrex.view.conv.raster import RasterDirection
 from imbrex.view.conv.row_taps import row_taps
 from imbrex.view.conv.whole_images import NOT_SERVED as NO_IMAGES
+from imbrex.view.stage.shared_tile import SWIZZLES
 
 __all__ = ["SERVING", "Refusal", "Serving", "is_on_lanes"]
 
@@ -89,7 +90,7 @@ def _window_rows(task: ConvTask, number: str) -> Refusal | None:
 def _whole_images(task: ConvTask, number: str) -> Refusal | None:
     if not is_served(task):
         return _refusal(NO_IMAGES)
-    rows = [str(row // task.dtype_of("filter").bytes) for row in ROW_BYTES]
+    rows = [str(row // task.dtype_of("filter").bytes) for row in reversed(SWIZZLES)]
     if number in rows:
         return None
     reason = " says how many positions of an image a row of shared memory holds"
@@ -99,7 +100,7 @@ def _whole_images(task: ConvTask, number: str) -> Refusal | None:
 def _whole_rows(task: ConvTask) -> Iterator[int]:
     """Positions of the longest row of shared memory; others, and strides, were not seen to be faster."""
     if task.conv.strides == (1, 1) and is_served(task):
-        yield ROW_BYTES[-1] // task.dtype.bytes
+        yield SWIZZLES[0] // task.dtype.bytes
 
 
 def _merged_groups(task: ConvTask, number: str) -> Refusal | None:
@@ -111,9 +112,9 @@ def _merged_groups(task: ConvTask, number: str) -> Refusal | None:
 def _merged_rows(task: ConvTask) -> Iterator[int]:
     """So many groups that their channels are a row of shared memory."""
     narrow, wide = _channel_bytes(task)
-    for row in ROW_BYTES:
+    for row in reversed(SWIZZLES):
         count = row // narrow
-        if count > 1 and task.groups % count == 0 and count * wide <= ROW_BYTES[-1]:
+        if count > 1 and task.groups % count == 0 and count * wide <= SWIZZLES[0]:
             yield count
 
 
@@ -125,7 +126,7 @@ def _halo_groups(task: ConvTask) -> Iterator[int]:
     """One group, or so many that their channels are a row; lanes read what they read once, too."""
     if not is_on_lanes(task):
         narrow, _ = _channel_bytes(task)
-        yield from (n for n in {1, *(row // narrow for row in ROW_BYTES)} if refused(task, n) is None)
+        yield from (n for n in {1, *(row // narrow for row in SWIZZLES)} if refused(task, n) is None)
 
 
 def _row_halo(task: ConvTask, number: str) -> Refusal | None:

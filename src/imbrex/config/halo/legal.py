@@ -19,8 +19,8 @@ from imbrex.config.warpgroup.limits import (
     warpgroups,
     whole_rows,
 )
-from imbrex.config.warpgroup.plan import SWIZZLES
 from imbrex.view.mma.hopper import ROWS
+from imbrex.view.stage.shared_tile import SWIZZLES
 
 __all__ = ["HALO_RULES", "filters", "filters_together", "window"]
 

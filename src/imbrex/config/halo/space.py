@@ -11,10 +11,11 @@ from imbrex.config.halo.lines import LinesTuning
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.limits import hold
-from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES
+from imbrex.config.warpgroup.plan import LEAST_STAGES
 from imbrex.dtype import DType
 from imbrex.view.conv.raster import Raster
 from imbrex.view.mma.hopper import ROWS
+from imbrex.view.stage.shared_tile import SWIZZLES
 
 __all__ = ["channels_of", "diagonal_of", "halo_space", "line_space"]
 

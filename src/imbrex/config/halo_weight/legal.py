@@ -8,8 +8,9 @@ from imbrex.config.rules import Reasons, Rules, listed
 from imbrex.config.warpgroup import limits
 from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.limits import boxes, few_consumers, lds_bytes, registers, stages, warpgroups
-from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES
+from imbrex.config.warpgroup.plan import LEAST_STAGES
 from imbrex.view.mma.hopper import ROWS
+from imbrex.view.stage.shared_tile import SWIZZLES
 from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["HALO_WEIGHT_RULES"]

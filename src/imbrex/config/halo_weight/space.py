@@ -10,9 +10,10 @@ from imbrex.chip import GpuMachine
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.limits import hold
-from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES
+from imbrex.config.warpgroup.plan import LEAST_STAGES
 from imbrex.dtype import DType
 from imbrex.view.mma.hopper import ROWS
+from imbrex.view.stage.shared_tile import SWIZZLES
 from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["Pixels", "block_of", "halo_weight_space"]

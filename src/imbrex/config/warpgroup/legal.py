@@ -20,9 +20,9 @@ from imbrex.config.warpgroup.limits import (
     warpgroups,
     whole_rows,
 )
-from imbrex.config.warpgroup.plan import CLUSTERS, SWIZZLES, WarpgroupPlan
+from imbrex.config.warpgroup.plan import CLUSTERS, WarpgroupPlan
 from imbrex.view.mma.hopper import ROWS
-from imbrex.view.stage.shared_tile import ATOM_ROWS
+from imbrex.view.stage.shared_tile import ATOM_ROWS, SWIZZLES
 
 __all__ = ["CLUSTER_RULES", "MOST_COUNTED", "WARPGROUP_RULES"]
 

@@ -14,10 +14,11 @@ from imbrex.config.context import GemmContext
 from imbrex.config.rules import Reasons, listed
 from imbrex.config.warpgroup.consumers import Held, OfBoxes, TakesTurns, Tiled
 from imbrex.config.warpgroup.instruction import columns_of, multiplied_types
-from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES
+from imbrex.config.warpgroup.plan import LEAST_STAGES
 from imbrex.dtype import DType
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
+from imbrex.view.stage.shared_tile import SWIZZLES
 from imbrex.view.tensor.limit import MOST_BOX
 
 __all__ = [

@@ -25,7 +25,7 @@ from imbrex.config.warpgroup.rates import rates_of
 from imbrex.dtype import DType
 from imbrex.view.stage.piece import PIECE_BYTES
 from imbrex.view.stage.shared_layout import SharedLayout
-from imbrex.view.stage.shared_tile import Major, SharedTile, Swizzle
+from imbrex.view.stage.shared_tile import SWIZZLES, Major, SharedTile, Swizzle
 
 __all__ = [
     "WarpgroupPlan",
@@ -37,9 +37,6 @@ __all__ = [
     "stretch",
 ]  # fmt: skip
 
-SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
-"""Bytes of a row of shared memory whose 16-byte pieces are permuted."""
-SHORTEST: Final[Swizzle] = 32
 LEAST_STAGES: Final = 2
 """Stages of a ring: one is filled while another is read."""
 CLUSTERS: Final = (1, 2, 4)
@@ -224,7 +221,7 @@ def swizzle_of(extent: int, element_bytes: int, together: float = inf) -> Swizzl
     for swizzle in fitting:
         if divides(swizzle, together, element_bytes):
             return swizzle
-    return fitting[0] if fitting else SHORTEST
+    return fitting[0] if fitting else SWIZZLES[-1]
 
 
 def divides(swizzle: int, together: float, element_bytes: int) -> bool:

@@ -16,13 +16,13 @@ from imbrex.config.warpgroup.legal import CLUSTER_RULES, WARPGROUP_RULES
 from imbrex.config.warpgroup.limits import MOST_CONSUMERS, hold, stages_that_fit
 from imbrex.config.warpgroup.plan import (
     LEAST_STAGES,
-    SWIZZLES,
     WarpgroupPlan,
     WarpgroupTuning,
 )
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import crosses
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
+from imbrex.view.stage.shared_tile import SWIZZLES
 
 __all__ = ["is_tall", "priced_space", "warpgroup_space"]
 

@@ -20,7 +20,7 @@ from imbrex.lower.warpgroup.pipeline import Drain, Lanes, Pipeline, Stage
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.piece import ROW_BYTES, piece_columns
 from imbrex.view.stage.shared_layout import SharedLayout
-from imbrex.view.stage.shared_tile import ATOM_ROWS, CHUNK_BYTES, SWIZZLES, SharedTile, Swizzle
+from imbrex.view.stage.shared_tile import ATOM_ROWS, Major, SharedTile, longest_row
 from imbrex.view.tensor import Box, TensorMap, Walk
 
 __all__ = [
@@ -65,10 +65,8 @@ class Staging:
     @cached_property
     def tile(self) -> SharedTile:
         inner = (self.columns if self.along_columns else ROWS) * self.element_bytes
-        fits: list[Swizzle] = [s for s in SWIZZLES if inner % (s or CHUNK_BYTES) == 0]
-        return SharedTile(
-            self.columns, ROWS, self.element_bytes, "k" if self.along_columns else "d", fits[-1]
-        )
+        major: Major = "k" if self.along_columns else "d"
+        return SharedTile(self.columns, ROWS, self.element_bytes, major, longest_row(inner))
 
 
 def launch_facts(kernel: Kernel) -> LaunchFacts:

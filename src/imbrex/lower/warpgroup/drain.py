@@ -7,7 +7,6 @@ from typing import Final, Literal
 
 from imbrex.chip import VECTOR_BYTES
 from imbrex.config.access import access_of
-from imbrex.config.warpgroup.plan import SWIZZLES
 from imbrex.dtype import DType
 from imbrex.index.atom import Var
 from imbrex.index.digits import row_major
@@ -24,6 +23,7 @@ from imbrex.lower.warpgroup.stage import DIMS, grown_over, operand
 from imbrex.problem.epilogue import parted
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.piece import ROW_BYTES, piece_columns
+from imbrex.view.stage.shared_tile import SWIZZLES
 from imbrex.view.tensor import Box, Refused, store_access
 
 __all__ = ["drain"]

@@ -26,8 +26,8 @@ from itertools import product
 from math import gcd
 from typing import NamedTuple
 
-from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, replacing
-from imbrex.index.rule import Embed, Merge, Pad, PassThrough
+from imbrex.index.map import Dim, Entry, Layer, Map, merging, replacing
+from imbrex.index.rule import Embed, Pad
 from imbrex.view.gemm.product import GemmView
 
 
@@ -252,13 +252,9 @@ def _counted(memory: Sequence[Dim], more: Mapping[str, Entry], **gemm: str) -> M
 
 
 def _merged(lower: Sequence[Dim], **gemm: str) -> Map:
-    """Gemm dims, each a merge of the named dims; "g" becomes gemmG."""
-
-    def entry(name: str, parts: str) -> Entry:
-        return (Merge() if " " in parts else PassThrough(), name, parts)
-
-    grouped = {"gemmG": "g"} if "g" in dict(lower) else {}
-    return Map((layer_over(lower, *(entry(n, p) for n, p in (grouped | gemm).items())),))
+    """Gemm dims, each a merge of the named dims; "g", and the "turn" of phases, become gemmG."""
+    batch = " ".join(name for name in ("g", "turn") if name in dict(lower))
+    return Map((merging(lower, **({"gemmG": batch} if batch else {}), **gemm),))
 
 
 def stacked(below: tuple[Layer, ...], **gemm: str) -> Map:

@@ -26,9 +26,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 
-from imbrex.index.map import Entry, Layer, Map, layer_over, passing, replacing
-from imbrex.index.rule import Broadcast, Embed, Merge, Pad, PassThrough, Unmerge
-from imbrex.view.conv.implicit_gemm import Axis, Convolution, more_channels, order_of
+from imbrex.index.map import Entry, Layer, passing, replacing
+from imbrex.index.rule import Broadcast, Embed, Merge, Pad, Unmerge
+from imbrex.view.conv.implicit_gemm import Axis, Convolution, more_channels, order_of, stacked
 from imbrex.view.conv.phase_box import PhaseBox
 from imbrex.view.conv.phase_rows import Rows, Together, row_products
 from imbrex.view.gemm.product import GemmView
@@ -78,20 +78,11 @@ def _view(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry], b
     stored = order_of(conv.input, {"n": "n", "hi": "hv", "wi": "block row near e"})
     filters = replacing(conv.filter, *more.values())
     return GemmView(
-        a=_stacked((*rows.filter(filters.upper), filters), gemmK="x yd k", gemmM="c"),
-        b=_stacked(_output(conv, rows, more), gemmK="x yd k", gemmN=pixels),
-        c=_stacked(_input(conv, rows, box), gemmM="c", gemmN=stored),
+        a=stacked((*rows.filter(filters.upper), filters), gemmK="x yd k", gemmM="c"),
+        b=stacked(_output(conv, rows, more), gemmK="x yd k", gemmN=pixels),
+        c=stacked(_input(conv, rows, box), gemmM="c", gemmN=stored),
         phases=box.count,
     )
-
-
-def _stacked(below: tuple[Layer, ...], **gemm: str) -> Map:
-    """Gemm dims over layers; gemmG is the group and the residue of rows, where there are several."""
-    names = dict(below[0].upper)
-    batch = " ".join(name for name in ("g", "turn") if name in names)
-    parts = ({"gemmG": batch} if batch else {}) | gemm
-    entries = ((Merge() if " " in lower else PassThrough(), name, lower) for name, lower in parts.items())
-    return Map((layer_over(below[0].upper, *entries), *below))
 
 
 def _columns(width: Axis) -> int:

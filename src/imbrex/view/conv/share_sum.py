@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from imbrex.index.map import Dim, Layer, Map, layer_over
-from imbrex.index.rule import Merge, PassThrough
+from imbrex.index.map import Dim, Layer, Map, merging, replacing
 from imbrex.view.conv.weight_raster import SHARE, with_leading
 from imbrex.view.work.fold import Total
 
@@ -48,15 +47,12 @@ class ShareSum:
 
     @property
     def written(self) -> Map:
-        turned = layer_over(self.filter, *((PassThrough(), d.name, d.name) for d in self.stored[1:]))
-        placed = layer_over(turned.upper, (Merge(), "cell", self._names))
-        return Map((*self.total.stored(), placed, turned))
+        return Map((*self.total.stored(), merging(self.filter, cell=self._names)))
 
     def shared(self, sums: Map, below: Sequence[Layer]) -> Map:
         """A map to (share, the filter's dims) down to the shares.  below: layers of the filter."""
         share, *_ = self.stored
-        passed = ((PassThrough(), d.name, d.name) for d in (share, *self.filter))
-        ordered = layer_over(self.stored, *passed)
+        ordered = replacing(self.stored, order=[d.name for d in (share, *self.filter)])
         return Map((*sums.layers, *(with_leading(layer, share) for layer in below), ordered))
 
     @property
@@ -65,4 +61,4 @@ class ShareSum:
 
     @property
     def _cells(self) -> Layer:
-        return layer_over(self.stored, (PassThrough(), SHARE, SHARE), (Merge(), "cell", self._names))
+        return merging(self.stored, **{SHARE: SHARE}, cell=self._names)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from imbrex.index.map import Dim, Entry, Layer, Map, Step, layer_over, passing
+from imbrex.index.map import Dim, Entry, Layer, Map, Step, merging, passing
 from imbrex.index.rule import Broadcast, Merge, PassThrough, Slice, Unmerge
 from imbrex.view.conv.implicit_gemm import Convolution, backward_weight
 from imbrex.view.conv.raster import cropped, resized
@@ -108,7 +108,7 @@ class WeightRaster:
         )
         for entries, sizes in steps:
             layers.append(passing(layers[-1].upper, *entries, **sizes))
-        return (self._top(layers[-1], ("gemmK", "step image row wo")), *reversed(layers))
+        return (self._top(layers[-1], gemmK="step image row wo"), *reversed(layers))
 
     def _sums(self, map: Map) -> Map:
         """(gemmG, gemmM, gemmN) -> (share, the filter's dims)."""
@@ -127,13 +127,12 @@ class WeightRaster:
         apart = passing(dims, *named, (Unmerge(), "tap c", "gemmN"), tap=taps, c=channels)
         return [apart, passing(apart.upper, (Unmerge(), "block c", "c"), **sizes)]
 
-    def _top(self, below: Layer, *more: tuple[str, str]) -> Layer:
+    def _top(self, below: Layer, **more: str) -> Layer:
         """The dims of the product: batches, those that are given, and filters or channels."""
-        digits = [("gemmG", f"{SHARE} g block" if self.conv.is_grouped else f"{SHARE} block"), *more]
+        batch = f"{SHARE} g block" if self.conv.is_grouped else f"{SHARE} block"
         own = {"gemmM": "gemmM", "gemmN": "tap c"}
-        digits += [(name, of) for name, of in own.items() if of.split()[0] in dict(below.upper)]
-        entries = ((Merge() if " " in of else PassThrough(), name, of) for name, of in digits)
-        return layer_over(below.upper, *entries)
+        own = {name: of for name, of in own.items() if of.split()[0] in dict(below.upper)}
+        return merging(below.upper, gemmG=batch, **more, **own)
 
 
 def with_leading(layer: Layer, dim: Dim) -> Layer:

@@ -3,36 +3,31 @@
     array     [n, c, hi, wi]
     pixel     (n, position)       positions of an image, counted up; those too many do not exist
 
-    direction         gemmM      gemmN      gemmK
-    forward           k          pixel      c
-    backward data     c          pixel      k
-    backward weight   k          c          pixel
-
+Such an image is one of a single row, and the products are those of `view.conv.implicit_gemm`.
 A row of shared memory stays in an image, where every plane ends.
-Law: these are the products of `view.conv`, with zeros between.
+Law: these are the products of the convolution, with zeros between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from math import prod
-from typing import Final
+from typing import Final, Literal
 
-from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, replacing
-from imbrex.index.rule import Merge, Pad, PassThrough
-from imbrex.view.conv.implicit_gemm import Convolution
+from imbrex.chip import VECTOR_BYTES
+from imbrex.index.map import Dim, Map, replacing
+from imbrex.index.rule import Merge, Pad, Unmerge
+from imbrex.view.conv.implicit_gemm import Convolution, backward_data_v4r1, backward_weight, forward
+from imbrex.view.conv.raster import RasterDirection
 from imbrex.view.gemm.product import GemmView
+from imbrex.view.stage.shared_tile import SWIZZLES
 
-__all__ = ["NOT_SERVED", "WholeImages", "serves"]
+__all__ = ["NOT_SERVED", "serves", "whole_images"]
 
 NOT_SERVED: Final = (
     "only pointwise convolutions of one group serve, of planes of whole 16 bytes but not of whole rows of 128"
 )
-STRIDE_BYTES: Final = 16
-"""What tensor maps want strides to be multiples of."""
-ROW_BYTES: Final = 128
-"""Longest row of shared memory."""
 
 
 def serves(conv: Convolution, element_bytes: int) -> bool:
@@ -44,56 +39,33 @@ def serves(conv: Convolution, element_bytes: int) -> bool:
     if any([d.name for d in array[-3:]] != [channel, *rows] for channel, array, *rows in arrays):
         return False
     plane = prod(axis.out for axis in axes) * element_bytes
-    return plane % STRIDE_BYTES == 0 and plane % ROW_BYTES != 0
+    return plane % VECTOR_BYTES == 0 and plane % SWIZZLES[0] != 0
 
 
-@dataclass(frozen=True)
-class WholeImages:
-    """multiple: of an image's positions."""
-
-    conv: Convolution
-    multiple: int
-
-    @property
-    def forward(self) -> GemmView:
-        return GemmView(
-            a=self._filter(gemmK="c", gemmM="k"),
-            b=self._images(self.conv.input, gemmK="c", gemmN="n at"),
-            c=self._images(self.conv.output, gemmM="k", gemmN="n at"),
-        )
-
-    @property
-    def backward_data(self) -> GemmView:
-        return GemmView(
-            a=self._filter(gemmK="k", gemmM="c"),
-            b=self._images(self.conv.output, gemmK="k", gemmN="n at"),
-            c=self._images(self.conv.input, gemmM="c", gemmN="n at"),
-        )
-
-    @property
-    def backward_weight(self) -> GemmView:
-        return GemmView(
-            a=self._images(self.conv.output, gemmK="n at", gemmM="k"),
-            b=self._images(self.conv.input, gemmK="n at", gemmN="c"),
-            c=self._filter(gemmM="k", gemmN="c"),
-        )
-
-    def _filter(self, **gemm: str) -> Map:
-        """The filter of one tap."""
-        below = replacing(self.conv.filter, (Merge(), "c", "c y x"))
-        return Map((_numbered(below.upper, gemm), below))
-
-    def _images(self, array: Sequence[Dim], **gemm: str) -> Map:
-        """An array of images, their positions counted up."""
-        *_, rows, columns = (d.name for d in array)
-        planes = replacing(array, (Merge(), "at", f"{rows} {columns}"))
-        extra = -dict(planes.upper)["at"] % self.multiple
-        counted = replacing(planes.upper, (Pad(0, extra), "at", "at"))
-        return Map((_numbered(counted.upper, gemm), counted, planes))
+def whole_images(
+    conv: Convolution, direction: RasterDirection | Literal["backward_weight"], multiple: int
+) -> GemmView:
+    """The product of a convolution that is served, whose images have a multiple of so many positions."""
+    images = {array: _flat(array, multiple) for array in (conv.input, conv.output)}
+    flat = replace(conv, input=images[conv.input].upper, output=images[conv.output].upper)
+    match direction:
+        case "forward":
+            view = forward(flat)
+        case "backward_data":
+            (view,) = backward_data_v4r1(flat)
+        case "backward_weight":
+            view = backward_weight(flat)
+    below = {map.upper: map.layers for map in images.values()}
+    a, b, c = (Map((*map.layers, *below.get(map.lower, ()))) for map in (view.a, view.b, view.c))
+    return GemmView(a, b, c)
 
 
-def _numbered(dims: Sequence[Dim], gemm: dict[str, str]) -> Layer:
-    entries: list[Entry] = [
-        (Merge() if " " in parts else PassThrough(), name, parts) for name, parts in gemm.items()
-    ]
-    return layer_over(dims, *entries)
+def _flat(array: Sequence[Dim], multiple: int) -> Map:
+    """Images of one row each, of all of an image's positions, over an array."""
+    *_, rows, columns = (d.name for d in array)
+    planes = replacing(array, (Merge(), "at", f"{rows} {columns}"))
+    counted = replacing(planes.upper, (Pad(0, -planes.upper[-1].size % multiple), "at", "at"))
+    sizes = {rows: 1, columns: counted.upper[-1].size}
+    return Map(
+        (replacing(counted.upper, (Unmerge(), " ".join(sizes), "at"), order=None, **sizes), counted, planes)
+    )

@@ -95,11 +95,9 @@ class PlaneTiles:
         tile = self.tile
         lower = passing(self._memory, (Merge(), "element", _names(self._memory)))
         more = self._over * tile.pieces // tile.tiles * tile.slots
-        padded = (passing(lower.upper, (Pad(0, more), "element", "element")),) if more else ()
+        padded = passing(lower.upper, (Pad(0, more), "element", "element"))
         sizes = {"workgroup": self.workgroups, "piece": tile.pieces, "slot": tile.slots}
-        above = padded[0].upper if padded else lower.upper
-        cut = layer_over(above, (Unmerge(), "workgroup piece slot", "element"), order=None, **sizes)
-        return cut, *padded, lower
+        return passing(padded.upper, (Unmerge(), " ".join(sizes), "element"), **sizes), padded, lower
 
     @property
     def _lines(self) -> tuple[Layer, ...]:
@@ -120,10 +118,9 @@ class PlaneTiles:
 
     def _launched_over(self, dims: tuple[Dim, ...]) -> tuple[Layer, ...]:
         """(workgroup, tile) over all tiles."""
-        padded = (passing(dims, (Pad(0, self._over), "tile", "tile")),) if self._over else ()
+        padded = passing(dims, (Pad(0, self._over), "tile", "tile"))
         sizes = {"workgroup": self.workgroups, "tile": self.tile.tiles}
-        above = padded[0].upper if padded else dims
-        return (passing(above, (Unmerge(), "workgroup tile", "tile"), **sizes), *padded)
+        return passing(padded.upper, (Unmerge(), "workgroup tile", "tile"), **sizes), padded
 
     @property
     def _over(self) -> int:

@@ -16,7 +16,7 @@ from itertools import product
 from typing import NamedTuple, TypeVar
 
 from imbrex.index.expr import Lin
-from imbrex.view.stage.shared_tile import SWIZZLES, Major, SharedTile, Swizzle
+from imbrex.view.stage.shared_tile import Major, SharedTile, Swizzle, longest_row
 
 __all__ = ["LineFilter", "Part"]
 
@@ -69,7 +69,7 @@ class LineFilter:
     def swizzle(self) -> Swizzle:
         """The longest row that the neighbours of a block make."""
         together = (self.depth if self.major == "k" else self.each) * self.element_bytes
-        return next(s for s in reversed(SWIZZLES) if not s or together % s == 0)
+        return longest_row(together)
 
     @cached_property
     def tile(self) -> SharedTile:

@@ -18,11 +18,11 @@ from typing import Final
 from imbrex.chip import SECTOR_BYTES
 from imbrex.index.map import Map, passing, replacing
 from imbrex.index.rule import Embed, Merge, Slice, Unmerge
-from imbrex.view.stage.shared_tile import CHUNK_BYTES, SharedTile
+from imbrex.view.stage.shared_tile import CHUNK_BYTES, SWIZZLES, SharedTile
 
 __all__ = ["COLUMNS", "LINE_BYTES", "LineTile", "PlaneStage", "halo_lines", "line_of", "lines_abreast"]
 
-LINE_BYTES: Final = 128
+LINE_BYTES: Final = SWIZZLES[0]
 """A row of shared memory, of the longest swizzle, which lines of a plane are laid in."""
 COLUMNS: Final = 3
 """Columns of a window."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Merge, PassThrough, Unmerge, Xor
@@ -33,17 +33,27 @@ __all__ = [
     "SharedTile",
     "Swizzle",
     "flaw",
+    "longest_row",
 ]
 
 Major: TypeAlias = Literal["k", "d"]
 Swizzle: TypeAlias = Literal[0, 32, 64, 128]
 
-SWIZZLES: Final[tuple[Swizzle, ...]] = get_args(Swizzle)
+SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
+"""Bytes of a row whose 16-byte chunks are permuted, longest first; 0 stands for rows of one chunk."""
 CHUNK_BYTES: Final = 16
 ATOM_ROWS: Final = 8
 CODES: Final = {0: 0, 128: 1, 64: 2, 32: 3}
 UNUSED_BYTES: Final = 16
 """What a descriptor has in a field that the instruction does not read."""
+
+
+def longest_row(together_bytes: int) -> Swizzle:
+    """The longest row that whole ones of fill what lies together; 0 where none does."""
+    for swizzle in SWIZZLES:
+        if together_bytes % swizzle == 0:
+            return swizzle
+    return 0
 
 
 class Descriptor(NamedTuple):

@@ -18,7 +18,7 @@ from imbrex.index.expr import Lin, lin, var
 from imbrex.index.map import Map
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.halo_tile import HaloTile
-from imbrex.view.stage.shared_tile import SWIZZLES, Swizzle
+from imbrex.view.stage.shared_tile import Swizzle, longest_row
 from imbrex.view.tensor.form import Box, ElementType, Piece, Refused
 from imbrex.view.tensor.space import Axis, Space, joined_with, spaces
 
@@ -166,8 +166,8 @@ def _channels(space: Space, product: Product, dtype: ElementType) -> Channels | 
     """The channels of a tap; a reason where they do not lie together, 32 bytes of them or more."""
     axis, outer = _apart(space, product)
     count = _count(axis, product)
-    row: Swizzle | None = next((s for s in reversed(SWIZZLES) if s and count * dtype.bytes % s == 0), None)
-    if axis.stride != 1 or not count or row is None:
+    row = longest_row(count * dtype.bytes)
+    if axis.stride != 1 or not count or not row:
         return Refused(f"what lies together along {product.k_name} is not channels, 32 bytes of them or more")
     return Channels(axis, outer, count, row)
 

@@ -8,7 +8,7 @@ import pytest
 from imbrex.index.map import Dim
 from imbrex.view.conv import implicit_gemm
 from imbrex.view.conv.implicit_gemm import Convolution
-from imbrex.view.conv.whole_images import WholeImages, serves
+from imbrex.view.conv.whole_images import serves, whole_images
 
 from ..points import products
 
@@ -34,18 +34,17 @@ def pointwise(h: int = 4, w: int = 10, c: int = 8, k: int = 16, **changed: objec
 @pytest.mark.parametrize("multiple", [16, 8, 1])
 def test_they_sum_the_same_terms(multiple: int) -> None:
     layer = pointwise(3, 5)
-    images = WholeImages(layer, multiple)
     (only,) = implicit_gemm.backward_data_v4r1(layer)
-    for found, want in (
-        (images.forward, implicit_gemm.forward(layer)),
-        (images.backward_data, only),
-        (images.backward_weight, implicit_gemm.backward_weight(layer)),
-    ):
-        assert np.array_equal(products(found), products(want))
+    for direction, want in {
+        "forward": implicit_gemm.forward(layer),
+        "backward_data": only,
+        "backward_weight": implicit_gemm.backward_weight(layer),
+    }.items():
+        assert np.array_equal(products(whole_images(layer, direction, multiple)), products(want))
 
 
 def test_an_image_ends_with_a_row_of_shared_memory() -> None:
-    view = WholeImages(pointwise(3, 5), 16).backward_weight
+    view = whole_images(pointwise(3, 5), "backward_weight", 16)
     assert (view.m, view.n, view.k) == (16, 8, 2 * 16)
     _, exists = view.a.evaluate([np.arange(32), 0])
     assert exists.tolist() == ([True] * 15 + [False]) * 2

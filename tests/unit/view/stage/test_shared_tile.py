@@ -20,7 +20,7 @@ INSTRUCTION_K = {1: 32, 2: 16, 4: 8}
 
 def tiles() -> Iterator[SharedTile]:
     sizes = product((16, 32, 64, 128), (8, 64, 72, 96, 128, 256))
-    for (k, d), width, major, swizzle in product(sizes, ELEMENTS, ("k", "d"), SWIZZLES):
+    for (k, d), width, major, swizzle in product(sizes, ELEMENTS, ("k", "d"), (*SWIZZLES, 0)):
         if flaw(k, d, width, major, swizzle) is None and k >= INSTRUCTION_K[width]:
             yield SharedTile(k, d, width, major, swizzle)
 
