@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "imbrex"
-LEANS = re.compile(r"(Of|Those|These|Its|Their|That (?:a|an|the)|Whose|With|By|At|In|For|To|Until)\b")
+LEANS = re.compile(
+    r"(Of|Those|These|Its?|Their|That (?:a|an|the)|Whose|With|By|At|In|For|To|Until|Or|And|As (?!many|few))\b"
+)
 
 
 def docstrings(text: str) -> Iterator[tuple[int, str]]:
@@ -42,6 +44,7 @@ def test_docstrings_stand_by_themselves() -> None:
         'def f():\n    """Those of b."""\n',
         'A = 1\n"""Whose c is d."""\n',
         'class A:\n    """Its."""\n',
+        '"""As a call knows it."""\n',
     ],
 )
 def test_control_a_leaning_docstring_is_seen(text: str) -> None:

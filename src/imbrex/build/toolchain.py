@@ -142,7 +142,7 @@ def _bundled() -> Compiler:
 
 
 def _bundled_version(package: Path) -> str:
-    """As the installer noted it, for zig takes milliseconds to say it."""
+    """Version as the installer noted it, for zig takes milliseconds to say it."""
     noted = [path.name for path in package.parent.glob("ziglang-*.dist-info")]
     if len(noted) == 1:
         return noted[0].removeprefix("ziglang-").removesuffix(".dist-info")

@@ -67,7 +67,7 @@ def _fill_operand(to: OperandStruct, o: Operand) -> None:
 
 
 def _ordered(found: Instruction) -> list[Operand]:
-    """As the core takes them: of memory a result, the address, its base, the data."""
+    """Operands as the core takes them: of memory a result, the address, its base, the data."""
     assert found.row is not None
     operands = [*found.operands, *found.scales]
     if found.row.format == "FLAT":

@@ -38,7 +38,7 @@ class Rates:
     source: str
     write_rate: Mapping[int, float] = field(default_factory=lambda: WRITE_RATE, hash=False)
     lds_latency: int = 64
-    """From the end of an access to its result: 50 to 70 seen on gfx950 (ROCm/gfx950-gluon-tutorials,
+    """Cycles from the end of an access to its result: 50 to 70 seen on gfx950 (ROCm/gfx950-gluon-tutorials,
     docs/lds_throughput.md), 31 ns on an MI300X (chipsandcheese.com, 2024)."""
     lds_queue: int = 8
     """Accesses under way of two SIMDs; the next one's issue waits (docs/lds_throughput.md, 1.6)."""

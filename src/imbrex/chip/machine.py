@@ -63,7 +63,7 @@ class WorkItems:
 
 
 USUAL: Final = WorkItems()
-"""As in the seeds."""
+"""Work items as in the seeds."""
 
 
 @dataclass(frozen=True)

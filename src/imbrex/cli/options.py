@@ -105,7 +105,7 @@ class Choices:
         return one
 
     def problems(self, given: Sequence[str], skipped: Skipped | None = None) -> list[ProblemEntry]:
-        """As these targets have them, each once.  skipped: takes those that cannot be read."""
+        """Problems as these targets have them, each once.  skipped: takes those that cannot be read."""
         chips = {target.chip for target in self.targets}
         return problems_of(given, self.layout, chips, skipped or Skipped())
 

@@ -60,7 +60,7 @@ def traffic(order: Map, k_tiles: int, resident: int, cache: L2, tile_bytes: tupl
 
 
 def plan_traffic(plan: Plan, order: Map, cache: L2, tile_bytes: tuple[int, int]) -> CacheTraffic:
-    """As `traffic`, of workgroups that all run at once and share tiles by a plan; order: position -> tile."""
+    """What `traffic` says, of workgroups that run at once and share tiles by a plan; order: place -> tile."""
     tiles = _tiles(order, 0, plan.tiles.outputs)
     way = [
         [(s.output, k) for s in plan.segments(w) for k in range(s.first, s.end)]

@@ -27,7 +27,7 @@ not theirs (sqlite.org/wal.html).
 
 
 def switch_off() -> None:
-    """As IMBREX_DB=off, for this process and those that it starts."""
+    """Does what IMBREX_DB=off does, for this process and those that it starts."""
     os.environ[VARIABLE] = OFF
 
 

@@ -13,7 +13,7 @@ __all__ = ["packed", "saturated", "widened"]
 
 
 def saturated(values: npt.NDArray[np.float64], element: DType) -> npt.NDArray[np.float64]:
-    """As integers of that type: the nearest one, halves to even; its least or largest beyond; 0 of a NaN."""
+    """Integers of that type: the nearest ones, halves to even; its least or largest beyond; 0 of a NaN."""
     found = np.clip(np.rint(values), -element.largest - 1.0, element.largest)
     return np.where(np.isnan(values), 0.0, found)
 

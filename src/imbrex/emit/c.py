@@ -103,7 +103,7 @@ def _real(value: float, *, is_double: bool) -> str:
 
 
 def _hexadecimal(value: float) -> str:
-    """As C++17 reads it, without the zeros at the end of its digits."""
+    """Text as C++17 reads it, without the zeros at the end of its digits."""
     digits, exponent = value.hex().split("p")
     return f"{digits.rstrip('0').rstrip('.')}p{exponent}"
 

@@ -16,7 +16,7 @@ MOST_TICKS: Final = 8
 
 @dataclass(frozen=True)
 class Span:
-    """From one time to another.  kind: its classes; told: what it is; tokens: what it stands for."""
+    """What goes on between two times.  kind: its classes; told: what it is; tokens: what it stands for."""
 
     first: float
     last: float

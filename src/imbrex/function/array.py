@@ -27,7 +27,7 @@ class Laid(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As the caller indexes it."""
+        """Sizes as the caller indexes it."""
         sizes = dict(zip(self.order, self.array.shape, strict=True))
         return tuple(sizes[i] for i in range(self.array.ndim))
 

@@ -72,7 +72,7 @@ class Workspace:
 
     @property
     def parameter(self) -> Parameter:
-        """As a call knows it."""
+        """The workspace as a call knows it."""
         element: np.dtype[Any] = dtype(self.dtype).numpy
         return Parameter(self.name, (self.elements,), element, True, self.is_zeroed)
 

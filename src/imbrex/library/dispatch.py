@@ -62,7 +62,7 @@ class Part:
 
 
 def quoted(text: str) -> str:
-    """As a string of C."""
+    """Text as a string of C."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

@@ -66,7 +66,7 @@ def parse_problem(text: str, file: str | None = None) -> list[Conv2d | Gemm]:
 def parse_problems(
     text: str, file: str | None = None, skipped: Callable[[str, Diagnostic], None] | None = None
 ) -> list[Parsed]:
-    """As `parse_problem`, line by line, with the flags that were ignored.
+    """Does what `parse_problem` does, line by line, with the flags that were ignored.
 
     skipped: takes each line that cannot be read, with the reason; without it the first one is raised.
     """

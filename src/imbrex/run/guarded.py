@@ -55,7 +55,7 @@ class _Region:
 
     @property
     def pages(self) -> FilePages:
-        """As a process is told."""
+        """Pages as a process is told of them."""
         return FilePages(self.offset, self.span, self.begin, self.before, self.after)
 
 

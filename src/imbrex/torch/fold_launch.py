@@ -30,7 +30,7 @@ _TYPES: Final = {
     torch.float16: ("imbrex::f16", np.dtype(np.float16)),
     torch.bfloat16: ("imbrex::bf16", np.dtype(np.uint16)),
 }
-"""As the source and as a parameter has it."""
+"""Types as the source and as a parameter has them."""
 _WORK_ITEMS: Final = 256
 _NAME: Final = "norm_fold"
 

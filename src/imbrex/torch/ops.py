@@ -178,7 +178,7 @@ def _product_fake(a: Any, b: Any, *options: object) -> Any:
 def _moves(
     stride: Sequence[int], pads: Sequence[int], dilation: Sequence[int], groups: int
 ) -> dict[str, Any]:
-    """As our functions take them, fit to be the key of a plan."""
+    """Keywords as our functions take them, fit to be the key of a plan."""
     top, bottom, left, right = pads
     around = ((top, bottom), (left, right))
     return {"stride": tuple(stride), "padding": around, "dilation": tuple(dilation), "groups": groups}

@@ -270,7 +270,7 @@ class Session:
         return self.timer.contest(task, self._patience(slowest * blocks * len(indices)))
 
     def _duel(self, indices: Sequence[int]) -> tuple[Sequence[int], Floats]:
-        """As `_contested`, in as many blocks as the first FEWEST_PAIRS ask for."""
+        """What `_contested` says, in as many blocks as the first FEWEST_PAIRS ask for."""
         staying, first = self._contested(indices, FEWEST_PAIRS)
         more = pairs_needed(first) - len(first) if staying else 0
         if more > 0 and not self._is_over:

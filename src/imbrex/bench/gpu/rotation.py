@@ -52,7 +52,7 @@ def rotation(problem: Problem, device: Any, seed: int = 1, free_bytes: int | Non
 
 
 def _rolled(tensor: Tensor, operand: Operand, index: int) -> Tensor:
-    """As integers, for torch moves no 8-bit floats."""
+    """Rolled as integers, for torch moves no 8-bit floats."""
     torch: Any = import_module("torch")
     bits = getattr(torch, f"int{8 * tensor.element_size()}")
     flat = tensor.contiguous().view(-1).view(bits)

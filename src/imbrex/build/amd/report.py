@@ -45,7 +45,7 @@ class Resources:
         }
 
     def rows(self) -> Iterator[tuple[str, str]]:
-        """As facts for people: name, text."""
+        """Facts for people: name, text."""
         u, o = self.usage, self.occupancy
         spilled = f"{u.spills} spilled, {u.scratch_bytes} bytes of scratch" if u.spills else "none spilled"
         yield "registers", f"{u.vgprs} VGPRs, {u.agprs} AGPRs, {u.sgprs} SGPRs; {spilled}"

@@ -45,7 +45,7 @@ def new_directory() -> Path:
 
 
 def keep(key: str, directory: Path) -> None:
-    """As the entry under `key`, until the process ends."""
+    """Marks the entry under `key` as used until the process ends."""
     from filelock import FileLock
 
     lock = FileLock(directory / LOCK, thread_local=False)

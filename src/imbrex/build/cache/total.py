@@ -38,7 +38,7 @@ class Total:
             os.close(descriptor)
 
     def set(self, size_bytes: int) -> None:
-        """It was counted."""
+        """Takes what was counted for the size."""
         descriptor = os.open(self.root / "growth", _FLAGS, 0o644)
         try:
             os.ftruncate(descriptor, -(-size_bytes // _UNIT_BYTES))

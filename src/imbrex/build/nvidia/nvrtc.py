@@ -51,7 +51,7 @@ def nvrtc_here() -> Any:
 
 @cache
 def nvrtc_version() -> str:
-    """As its package says it, which knows the patch; else as the library does."""
+    """Version as its package says it, which knows the patch; else as the library does."""
     _, major, minor = nvrtc_here().nvrtcVersion()
     reported = f"{major}.{minor}"
     noted = (path.name for folder in sys.path for path in Path(folder).glob(f"{_PACKAGE}-*.dist-info"))

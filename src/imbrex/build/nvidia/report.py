@@ -109,7 +109,7 @@ class KernelResources:
         }
 
     def rows(self) -> Iterator[tuple[str, str]]:
-        """As facts for people: name, text."""
+        """Facts for people: name, text."""
         u, g = self.usage, self.geometry
         spilled = u.spill_store_bytes + u.spill_load_bytes
         spills = f"{spilled} bytes of spills" if spilled else "none spilled"

@@ -18,7 +18,7 @@ from imbrex.config.warpgroup.limits import stages_that_fit
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.view.conv.implicit_gemm import Convolution
-from imbrex.view.conv.raster import Raster, RasterDirection, raster_of, rastered
+from imbrex.view.conv.raster import Raster, RasterDirection, RasterProduct, raster_of
 from imbrex.view.copy.channels_last import is_channels_last
 from imbrex.view.gemm.product import GemmView
 from imbrex.view.stage.piece import piece_bytes
@@ -40,7 +40,7 @@ class Windows:
 
     @cached_property
     def raster(self) -> Raster | str:
-        """Or why there is none."""
+        """The raster of its pixels, or why there is none."""
         if self.stored_bytes == 1:
             return "warpgroups store elements of two and of four bytes"
         read, channel = (self.conv.input, "c") if self.direction == "forward" else (self.conv.output, "k")
@@ -54,9 +54,8 @@ class Windows:
         if tuning.width < self.whole.width:
             lines = f"lines of {self.whole.width} pixels"
             raise Diagnostic(f"a raster {tuning.width} wide does not hold {lines}")
-        return rastered(
-            self.conv, self.direction, self._height(tuning), tuning.width, tuning.channels, _together(tuning)
-        )
+        shape = self._height(tuning), tuning.width, tuning.channels, _together(tuning)
+        return RasterProduct(self.conv, self.direction, *shape).view
 
     def best(self) -> WindowTuning | str:
         """The fastest by the model; a reason where none is legal."""

@@ -19,7 +19,7 @@ from imbrex.config.context import GemmContext, round_up
 from imbrex.config.halo.plan import HaloTuning, OfWindows, WindowPlan
 from imbrex.view.stage.line_filter import LineFilter
 from imbrex.view.stage.shared_layout import SharedLayout
-from imbrex.view.stage.shared_tile import ATOM_ROWS
+from imbrex.view.stage.shared_tile import ATOM_ROWS, Major
 from imbrex.view.work.line_stream import LineStreams
 
 __all__ = ["LinesPlan", "LinesTuning", "WindowTuning"]
@@ -72,6 +72,11 @@ class LinesTuning(OfWindows):
     def taps_text(self) -> str:
         return f"{self.window_rows} x {self.window_columns}"
 
+    def filter(self, element_bytes: int, major: Major) -> LineFilter:
+        """The filter's part in shared memory."""
+        shape = self.window_rows, self.window_columns, self.channels, self.n_per_block
+        return LineFilter(*shape, self.diagonal, element_bytes, major)
+
     def plan(self, context: GemmContext, machine: GpuMachine | None = None) -> LinesPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
         return LinesPlan(self, context, machine or WARPGROUPS)
@@ -99,10 +104,7 @@ class LinesPlan(WindowPlan[LinesTuning]):
 
     @cached_property
     def filter(self) -> LineFilter:
-        """The filter's part in shared memory."""
-        t = self.tuning
-        shape = t.window_rows, t.window_columns, t.channels, t.n_per_block
-        return LineFilter(*shape, t.diagonal, self.context.dtype.bytes, self.filter_major)
+        return self.tuning.filter(self.context.dtype.bytes, self.filter_major)
 
     @property
     def layout(self) -> SharedLayout:

@@ -45,7 +45,7 @@ class WeightWindows:
 
     @cached_property
     def pixels(self) -> Pixels | str:
-        """Or why there is no raster of them."""
+        """What is summed over, or why its pixels have no raster."""
         conv, sizes = self.conv, dict(self.conv.filter)
         h, w = conv.height, conv.width
         span = (w.window - 1) * w.dilation

@@ -36,5 +36,5 @@ def are_of_count(guards: Sequence[Guard]) -> bool:
 
 
 def boolean(value: bool) -> str:
-    """As C++ spells it."""
+    """Text of a claim, as C++ spells it."""
     return "true" if value else "false"

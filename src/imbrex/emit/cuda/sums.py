@@ -45,11 +45,7 @@ def functions(pipeline: Pipeline) -> list[str]:
 def column_of_sum(pipeline: Pipeline, column: Lin, number: Lin) -> Lin:
     """Where the sums of a number are stored, those of a column of B."""
     phases = pipeline.phases
-    last = len(phases.summed) - 1
-    given = list(enumerate(phases.summed))[:-1]
-    phase = reduce(
-        lambda rest, one: select(one[0] - number, one[1], rest), reversed(given), lin(phases.summed[last])
-    )
+    phase = _value_at(number, phases.summed)
     (stored,) = phases.box.stored_columns(pipeline.own_columns // phases.box.count).at([column, phase]).coords
     return stored
 
@@ -63,9 +59,14 @@ def _steps(pipeline: Pipeline) -> str:
     """Steps of a part of K, of a batch."""
     phases = pipeline.phases
     turns = phases.part_steps or (pipeline.tiles.steps // len(phases.of),)
-    turn = var("batch", pipeline.tiles.batches) % len(turns)
-    given = reversed(list(enumerate(turns[:-1])))
-    return c.index(reduce(lambda rest, one: select(one[0] - turn, one[1], rest), given, lin(turns[-1])))
+    return c.index(_value_at(var("batch", pipeline.tiles.batches) % len(turns), turns))
+
+
+def _value_at(index: Lin, values: Sequence[int]) -> Lin:
+    """The value at an index from 0 on."""
+    *others, last = values
+    given = reversed(list(enumerate(others)))
+    return reduce(lambda rest, one: select(one[0] - index, one[1], rest), given, lin(last))
 
 
 def _chosen(name: str, values: Sequence[str]) -> str:

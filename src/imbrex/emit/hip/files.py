@@ -34,7 +34,7 @@ def _headers(program: Program) -> Sequence[str]:
 
 
 def _statements(kernel: Kernel) -> list[str]:
-    """As waves run it: what its loops need not compute before them, what waves share apart from lanes."""
+    """Lines as waves run them: first what loops need not compute, what waves share apart from lanes."""
     prepared = named_once(by_wave(hoisted(kernel)))
     return WorkItem(prepared, HipDialect(prepared)).lines()
 

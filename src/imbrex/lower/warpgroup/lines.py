@@ -17,6 +17,7 @@ from imbrex.lower.warpgroup.pipeline import Stage
 from imbrex.lower.warpgroup.stage import operand, operand_map, served
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.line_filter import LineFilter, Part
+from imbrex.view.stage.shared_tile import Major
 from imbrex.view.tensor import Box, Lines, Piece, Product, Refused, access, line_access
 from imbrex.view.work.line_stream import LineStreams
 
@@ -40,9 +41,10 @@ def by_lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> ByLine
     windows = Product(map, operand_map(op, "c"), tuning.m_per_block)
     otherwise = "A's windows do not come into shared memory line by line"
     found = served(line_access(windows, tuning.line, buffer.dtype), otherwise)
-    if found.slots != tuning.window_rows:
-        raise Diagnostic(f"A's windows have {found.slots} rows, not {tuning.window_rows}")
-    filters = _filter(op, tuning, found)
+    taps = found.slots, found.columns, found.tile.channels
+    if taps != (own := (tuning.window_rows, tuning.window_columns, tuning.channels)):
+        raise Diagnostic(f"A's windows have {taps} rows, columns and channels, not {own}")
+    filters = tuning.filter(buffer.dtype.bytes, _major(op))
     a = Stage(buffer, found.tile, found.box)
     b = Stage(reader.root(op.b)[0], filters.tile, _box(op, found, filters), "kernel")
     grid, workgroups = op.grid_, op.workgroups
@@ -53,13 +55,12 @@ def by_lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> ByLine
     return ByLines(a, b, found.tile, filters, found.exists, streams)
 
 
-def _filter(op: WarpgroupGemmOp, tuning: LinesTuning, lines: Lines) -> LineFilter:
-    dtype = element_type(op.b)
-    is_turned = op.block.matrix_b_source_vector_read_dim == 1
+def _major(op: WarpgroupGemmOp) -> Major:
+    """What lies together of the filter in shared memory."""
+    dtype, is_turned = element_type(op.b), op.block.matrix_b_source_vector_read_dim == 1
     if is_turned and dtype.bytes != 2:
         raise Diagnostic(f"gemmN lies together in memory, and wgmma takes {dtype} along k only")
-    shape = lines.slots, lines.columns, lines.tile.channels, tuning.n_per_block
-    return LineFilter(*shape, tuning.diagonal, dtype.bytes, major_of(is_turned, dtype.bytes))
+    return major_of(is_turned, dtype.bytes)
 
 
 def _box(op: WarpgroupGemmOp, lines: Lines, filters: LineFilter) -> Box:

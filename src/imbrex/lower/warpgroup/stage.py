@@ -108,7 +108,7 @@ def operand(op: WarpgroupGemmOp, which: Operand, reader: Reader) -> tuple[Buffer
 
 
 def operand_map(op: WarpgroupGemmOp, which: Operand) -> Map:
-    """From the dims of the product to an operand's array."""
+    """Map from the dims of the product to an operand's array."""
     return named_map(_value(op, which), DIMS[which])
 
 

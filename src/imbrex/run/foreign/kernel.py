@@ -59,7 +59,7 @@ class ForeignKernel(CpuKernel):
             array[...] = result
 
     def in_process(self, request: GuardedRequest) -> Answer | int:
-        """As of every kernel, in QEMU."""
+        """The answer of every kernel, in QEMU."""
         placed = (
             str(number)
             for at in request.regions

@@ -121,7 +121,7 @@ class EmulatedKernel(HipKernel):
     """Runs on the emulator whatever GPU is here; arrays are the host's."""
 
     def prepare(self) -> None:
-        """It can always run."""
+        """Nothing: it can always run."""
 
     def accepted(self, value: object, name: str) -> AnyArray:
         return as_array(value, name)

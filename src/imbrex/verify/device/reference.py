@@ -22,7 +22,7 @@ Tensor: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Truth:
-    """As `verify.reference` has it: the result in float64 before its epilogue; each element's sum of |a||b|,
+    """What `verify.reference` has: the result in float64 before its epilogue; each element's sum of |a||b|,
     None where nobody asked; |alpha x| + |beta c| of its sum x.
     """
 

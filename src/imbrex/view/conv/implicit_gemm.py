@@ -128,7 +128,7 @@ def backward_data_v4r1(
 
 def phases(conv: Convolution) -> tuple[tuple[Phase, Phase], ...]:
     """Phases of rows and of columns in `backward_data_v4r1`, in its order."""
-    return tuple(product(_phases(conv.height), _phases(conv.width)))
+    return tuple(product(phases_along(conv.height), phases_along(conv.width)))
 
 
 def writes_everything(conv: Convolution) -> bool:
@@ -137,7 +137,7 @@ def writes_everything(conv: Convolution) -> bool:
     They do where every residue of rows, and of columns, that has input elements has a phase.
     """
     return all(
-        sum(phase.extent for phase in _phases(axis)) == axis.image for axis in (conv.height, conv.width)
+        sum(phase.extent for phase in phases_along(axis)) == axis.image for axis in (conv.height, conv.width)
     )
 
 
@@ -153,8 +153,19 @@ class Phase(NamedTuple):
     extent: int
     start: int
 
+    def taps_of(self, axis: Axis) -> Embed:
+        """The filter's row of a tap."""
+        return Embed((axis.stride // gcd(axis.stride, axis.dilation),), self.residue)
 
-def _phases(axis: Axis) -> Iterator[Phase]:
+    def met(self, axis: Axis) -> tuple[Pad, Embed]:
+        """The output's rows, padded, and which of them a tap meets for an input row."""
+        back = axis.dilation // gcd(axis.stride, axis.dilation)
+        pad = Pad(max(0, back * (self.taps - 1) - self.first), max(0, self.first + self.extent - axis.out))
+        return pad, Embed((-back, 1), self.first + pad.before)
+
+
+def phases_along(axis: Axis) -> Iterator[Phase]:
+    """The phases of one axis that have taps and rows."""
     residues = axis.stride // gcd(axis.stride, axis.dilation)
     for residue in range(min(residues, axis.window)):
         shift = axis.dilation * residue - axis.before  # input row = stride * h~ + shift
@@ -176,15 +187,8 @@ def _phase(conv: Convolution, h: Phase, w: Phase, taps_first: bool, channel_mult
 
 
 def _phase_filter(conv: Convolution, h: Phase, w: Phase, more: Mapping[str, Entry]) -> tuple[Layer, ...]:
-    def taps(axis: Axis, p: Phase) -> Embed:
-        return Embed((axis.stride // gcd(axis.stride, axis.dilation),), p.residue)
-
-    entries: dict[str, Entry] = {
-        "y": (taps(conv.height, h), "yd", "y"),
-        "x": (taps(conv.width, w), "xd", "x"),
-        **more,
-    }
-    return (replacing(conv.filter, *entries.values(), yd=h.taps, xd=w.taps),)
+    entries: tuple[Entry, ...] = (h.taps_of(conv.height), "yd", "y"), (w.taps_of(conv.width), "xd", "x")
+    return (replacing(conv.filter, *entries, *more.values(), yd=h.taps, xd=w.taps),)
 
 
 def _phase_input(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
@@ -196,27 +200,11 @@ def _phase_input(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
 
 
 def _phase_output(conv: Convolution, h: Phase, w: Phase, more: Mapping[str, Entry]) -> tuple[Layer, ...]:
-    def back(axis: Axis) -> int:
-        return axis.dilation // gcd(axis.stride, axis.dilation)
-
-    def pad(axis: Axis, p: Phase) -> Pad:
-        return Pad(max(0, back(axis) * (p.taps - 1) - p.first), max(0, p.first + p.extent - axis.out))
-
-    def rows(axis: Axis, p: Phase) -> Embed:
-        return Embed((-back(axis), 1), p.first + pad(axis, p).before)
-
-    pads: dict[str, Entry] = {
-        "ho": (pad(conv.height, h), "hopad", "ho"),
-        "wo": (pad(conv.width, w), "wopad", "wo"),
-        **more,
-    }
-    below = replacing(conv.output, *pads.values())
-    entries: dict[str, Entry] = {
-        "hopad": (rows(conv.height, h), "yd ht", "hopad"),
-        "wopad": (rows(conv.width, w), "xd wt", "wopad"),
-    }
+    (above, rows), (before, columns) = h.met(conv.height), w.met(conv.width)
+    below = replacing(conv.output, (above, "hopad", "ho"), (before, "wopad", "wo"), *more.values())
+    slides: tuple[Entry, ...] = (rows, "yd ht", "hopad"), (columns, "xd wt", "wopad")
     sizes = {"yd": h.taps, "ht": h.extent, "xd": w.taps, "wt": w.extent}
-    return (replacing(below.upper, *entries.values(), order=None, **sizes), below)
+    return (replacing(below.upper, *slides, order=None, **sizes), below)
 
 
 def _windows(conv: Convolution, more: Mapping[str, Entry] | None = None) -> tuple[Layer, ...]:

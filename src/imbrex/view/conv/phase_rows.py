@@ -11,49 +11,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import gcd
 
 from imbrex.index.map import Dim, Entry, Layer, passing, replacing
 from imbrex.index.rule import Broadcast, Embed, Merge, Pad, Unmerge
-from imbrex.view.conv.implicit_gemm import Axis
+from imbrex.view.conv.implicit_gemm import Axis, Phase, phases_along
 
 __all__ = ["Rows", "Together", "leaves_rows", "row_products"]
 
 
 def row_products(axis: Axis) -> tuple[Rows | Together, ...]:
     """One for all residues where it can be, else for each that some tap meets."""
-    met = _met(axis)
+    met = sorted(phases_along(axis), key=lambda phase: phase.start)
     if len(met) == axis.stride > 1 and axis.dilation == 1:
         return (Together(axis),)
-    return tuple(Rows(axis, start, tuple(taps), len(met) == 1) for start, taps in met.items())
+    return tuple(Rows(axis, phase, len(met) == 1) for phase in met)
 
 
 def leaves_rows(axis: Axis) -> bool:
     """Are there rows that no tap meets and no product has, so that they have to be zero before?"""
-    return 1 < len(_met(axis)) < min(axis.stride, axis.image)
-
-
-def _met(axis: Axis) -> dict[int, list[int]]:
-    """The taps of each residue that has some."""
-    found: dict[int, list[int]] = {}
-    for start in range(min(axis.stride, axis.image)):
-        met = [y for y in range(axis.window) if (axis.dilation * y - axis.before) % axis.stride == start]
-        found |= {start: met} if met else {}
-    return found
+    return 1 < len(tuple(phases_along(axis))) < min(axis.stride, axis.image)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """tap_rows: of the filter, that meet the residue.  is_alone: no other residue is met."""
+    """met: the residue's rows, as many as there are.  is_alone: no other residue is met."""
 
     axis: Axis
-    start: int
-    tap_rows: tuple[int, ...]
+    met: Phase
     is_alone: bool
 
     @property
     def taps(self) -> int:
-        return len(self.tap_rows)
+        return self.met.taps
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -67,28 +56,22 @@ class Rows:
     @property
     def phase(self) -> int:
         """The neighbour that is met."""
-        return self.start if self.is_alone else 0
+        return self.met.start if self.is_alone else 0
 
     @property
     def count(self) -> int:
-        return -(-(self.axis.image - self.start + self.phase) // self.axis.stride)
+        return -(-(self.axis.image - self.met.start + self.phase) // self.axis.stride)
 
     def filter(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
-        axis = self.axis
-        apart = axis.stride // gcd(axis.stride, axis.dilation)
-        return (replacing(lower, (Embed((apart,), self.tap_rows[0]), "yd", "y"), yd=self.taps),)
+        return (replacing(lower, (self.met.taps_of(self.axis), "yd", "y"), yd=self.taps),)
 
     def output(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
-        axis = self.axis
-        back = axis.dilation // gcd(axis.stride, axis.dilation)
-        ahead = -((axis.dilation * self.tap_rows[0] - axis.before) // axis.stride)
-        pad = Pad(max(0, back * (self.taps - 1) - ahead), max(0, ahead + self.count - axis.out))
+        pad, slide = self.met._replace(extent=self.count).met(self.axis)
         below = replacing(lower, (pad, "hopad", "ho"))
-        slide: Entry = (Embed((-back, 1), ahead + pad.before), "yd hv", "hopad")
-        return replacing(below.upper, slide, yd=self.taps, hv=self.count), below
+        return replacing(below.upper, (slide, "yd hv", "hopad"), yd=self.taps, hv=self.count), below
 
     def input(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
-        axis, first = self.axis, self.start - self.phase
+        axis, first = self.axis, self.met.start - self.phase
         more = max(0, first + axis.stride * (self.count - 1) + self.neighbours - axis.image)
         below = replacing(lower, (Pad(0, more), "hipad", "hi"))
         split: Entry = (Embed((axis.stride, 1), first), "hv row", "hipad")

@@ -22,8 +22,7 @@ from imbrex.view.conv.implicit_gemm import Axis, Convolution, backward_data_v4r1
 from imbrex.view.gemm.product import GemmView
 
 __all__ = [
-    "Raster", "RasterDirection", "cropped", "least_line", "raster_of", "rastered",
-    "resized",
+    "Raster", "RasterDirection", "RasterProduct", "cropped", "least_line", "raster_of", "resized",
 ]  # fmt: skip
 
 RasterDirection = Literal["forward", "backward_data"]
@@ -84,33 +83,65 @@ def raster_of(conv: Convolution, direction: RasterDirection) -> Raster | str:
     )
 
 
-def rastered(
-    conv: Convolution,
-    direction: RasterDirection,
-    height: int,
-    line: int,
-    channel_multiple: int = 1,
-    together: int = 1,
-    order: str = LINES,
-) -> GemmView:
+@dataclass(frozen=True)
+class RasterProduct:
     """The gemm of a raster of `height` lines an image.
 
     together: images whose lines follow one another: the first line of each, the second of each, ..; images
     that are too many for their number do not exist.  order: of gemmN's digits, images by `together`, lines,
     columns and one of the images together.
     """
-    images = dict(conv.input)["n"]
-    if spare := -images % together:
-        more = {"n": images + spare}
-        grown = replace(conv, input=resized(conv.input, more), output=resized(conv.output, more))
-        view = rastered(grown, direction, height, line, channel_multiple, together, order)
-        is_forward = direction == "forward"
-        read, written = (conv.input, conv.output) if is_forward else (conv.output, conv.input)
-        missing = [cropped(dims, more) for dims in (read, written)]
-        b, c = (Map((*m.layers, x)) for m, x in zip((view.b, view.c), missing, strict=True))
+
+    conv: Convolution
+    direction: RasterDirection
+    height: int
+    line: int
+    channel_multiple: int = 1
+    together: int = 1
+    order: str = LINES
+
+    @property
+    def view(self) -> GemmView:
+        conv, images = self.conv, dict(self.conv.input)["n"]
+        if not (spare := -images % self.together):
+            return self._whole(conv)
+        more, arrays = {"n": images + spare}, self._images
+        view = self._whole(replace(conv, **{name: resized(dims, more) for name, dims in arrays.items()}))
+        maps = zip((view.b, view.c), arrays.values(), strict=True)
+        b, c = (Map((*map.layers, cropped(dims, more))) for map, dims in maps)
         return GemmView(view.a, b, c)
-    view = _in_order(conv, direction, height, line, channel_multiple)
-    return view if together == 1 else _in_digits(view, images, height, line, together, order)
+
+    @property
+    def _images(self) -> dict[str, tuple[Dim, ...]]:
+        """The array that is read, and the one that is written."""
+        found = {"input": self.conv.input, "output": self.conv.output}
+        return found if self.direction == "forward" else dict(reversed(found.items()))
+
+    def _whole(self, conv: Convolution) -> GemmView:
+        """The gemm of as many images as are together, or a multiple."""
+        is_forward = self.direction == "forward"
+        dims, names = (conv.output, ("ho", "wo")) if is_forward else (conv.input, ("hi", "wi"))
+        wanted = dict(zip(names, (self.height, self.line), strict=True))
+        grown = resized(dims, wanted)
+        if is_forward:
+            (top, bottom), (left, right) = conv.padding
+            below, beside = self.height - conv.height.out, self.line - conv.width.out
+            pads = ((top, bottom + below), (left, right + beside))
+            view = forward(replace(conv, output=grown, padding=pads), True, self.channel_multiple)
+        else:
+            (view,) = backward_data_v4r1(replace(conv, input=grown), True, self.channel_multiple)
+        b, c = view.b, Map((*view.c.layers, cropped(dims, wanted)))
+        return GemmView(view.a, *(map if self.together == 1 else self._in_digits(map) for map in (b, c)))
+
+    def _in_digits(self, map: Map) -> Map:
+        """Pixels in the order of digits, slowest first."""
+        images = dict(map.upper)["gemmN"] // (self.height * self.line)
+        sizes = {"several": images // self.together, "one": self.together}
+        sizes |= {"line": self.height, "column": self.line}
+        found = passing(map.upper, (Unmerge(), " ".join(sizes), "gemmN"), **sizes)
+        order = [d.name for d in map.upper]
+        merged = replacing(found.upper, (Merge(), "gemmN", self.order), order=order)
+        return Map((merged, found, *map.layers))
 
 
 def resized(dims: Sequence[Dim], sizes: Mapping[str, int]) -> tuple[Dim, ...]:
@@ -122,38 +153,6 @@ def cropped(dims: Sequence[Dim], sizes: Mapping[str, int]) -> Layer:
     """The array `resized`, over the one that there is: what is too much does not exist."""
     more = ((d.name, sizes.get(d.name, d.size) - d.size) for d in dims)
     return replacing(dims, *((Pad(0, count), name, name) for name, count in more if count))
-
-
-def _in_digits(view: GemmView, images: int, height: int, line: int, together: int, order: str) -> GemmView:
-    """Pixels in the order of such digits, slowest first."""
-    sizes = {"several": images // together, "line": height, "one": together, "column": line}
-
-    def moved(map: Map) -> Map:
-        found = passing(map.upper, (Unmerge(), "several one line column", "gemmN"), **sizes)
-        merged = replacing(
-            found.upper,
-            (Merge(), "gemmN", order),
-            order=[d.name for d in map.upper],
-        )
-        return Map((merged, found, *map.layers))
-
-    return GemmView(view.a, moved(view.b), moved(view.c))
-
-
-def _in_order(
-    conv: Convolution, direction: RasterDirection, height: int, line: int, channel_multiple: int
-) -> GemmView:
-    is_forward = direction == "forward"
-    dims, names = (conv.output, ("ho", "wo")) if is_forward else (conv.input, ("hi", "wi"))
-    wanted = dict(zip(names, (height, line), strict=True))
-    grown = resized(dims, wanted)
-    if is_forward:
-        (top, bottom), (left, right) = conv.padding
-        pads = ((top, bottom + height - conv.height.out), (left, right + line - conv.width.out))
-        view = forward(replace(conv, output=grown, padding=pads), True, channel_multiple)
-    else:
-        (view,) = backward_data_v4r1(replace(conv, input=grown), True, channel_multiple)
-    return GemmView(view.a, view.b, Map((*view.c.layers, cropped(dims, wanted))))
 
 
 def _line(w: Axis, is_forward: bool) -> int:

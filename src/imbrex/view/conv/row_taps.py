@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from imbrex.view.conv.implicit_gemm import Convolution
-from imbrex.view.conv.raster import RasterDirection, least_line, rastered
+from imbrex.view.conv.raster import RasterDirection, RasterProduct, least_line
 from imbrex.view.gemm.product import GemmView
 
 __all__ = ["RowTaps", "abreast", "row_taps"]
@@ -56,4 +56,4 @@ def abreast(conv: Convolution, direction: RasterDirection, images: int) -> GemmV
     is_forward = direction == "forward"
     height = conv.height.out if is_forward else conv.height.image
     line = least_line(conv.width, is_forward)
-    return rastered(conv, direction, height, line, together=images, order=ORDER)
+    return RasterProduct(conv, direction, height, line, together=images, order=ORDER).view

@@ -18,7 +18,7 @@ Law: all phases together are read once, and every element of the input is writte
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd, prod
@@ -28,6 +28,7 @@ from imbrex.chip import VECTOR_BYTES
 from imbrex.index.map import Dim, Entry, Layer, Map, passing, replacing
 from imbrex.index.rule import Fixed, Merge, Pad, Unmerge
 from imbrex.view.conv.implicit_gemm import Convolution, Phase, phases
+from imbrex.view.conv.raster import cropped
 
 __all__ = ["Interleave", "interleaves"]
 
@@ -93,9 +94,8 @@ class Interleave:
     def written(self) -> Map:
         """(workgroup, workitem, piece, row, slot) -> input."""
         multiples = {"hi": self.conv.height.stride, "wi": self.slots}
-        padded = _padded(
-            self.conv.input, {d.name: -d.size % multiples.get(d.name, 1) for d in self.conv.input}
-        )
+        whole = {d.name: -(-d.size // n) * n for d in self.conv.input if (n := multiples.get(d.name))}
+        padded = cropped(self.conv.input, whole)
         cut = self._cut(padded.upper, {"hi": ("hh", "row"), "wi": ("ww", "slot")})
         return self._launched(cut, ("row", "slot"), padded)
 
@@ -107,17 +107,12 @@ class Interleave:
     def read(self, rows: Phase, columns: Phase) -> Map:
         """(workgroup, workitem, piece, column) -> the phase."""
         counts = self._counts
-        extra = {
-            "ht": counts["hh"] * self.rows // self.conv.height.stride - rows.extent,
-            "wt": counts["ww"] * self.columns - columns.extent,
-        }
-        padded = _padded(self.phase(rows, columns), extra)
-        if self.rows > 1:
-            cut = self._cut(padded.upper, {"ht": ("hh", ""), "wt": ("ww", "column")})
-            return self._launched(cut, ("column",), padded)
-        every = self._every(padded.upper, rows.start)
-        cut = self._cut(every[0].upper, {"wt": ("ww", "column")})
-        return self._launched(cut, ("column",), *every, padded)
+        whole = {"ht": counts["hh"] * self.rows // self.conv.height.stride, "wt": counts["ww"] * self.columns}
+        padded = cropped(self.phase(rows, columns), whole)
+        every = () if self.rows > 1 else self._every(padded.upper, rows.start)
+        below, parts = (*every, padded), {"wt": ("ww", "column")}
+        cut = self._cut(below[0].upper, parts if every else {"ht": ("hh", "")} | parts)
+        return self._launched(cut, ("column",), *below)
 
     def kept(self, rows: Phase, columns: Phase) -> Layer:
         """(piece, column) -> (piece, row, column, residue)."""
@@ -176,8 +171,3 @@ class Interleave:
         order = ["workgroup", "workitem", "piece", *own]
         split = replacing(counted.upper, (Unmerge(), " ".join(sizes), "item"), order=order, **sizes)
         return Map((split, counted, numbered, cut, *below))
-
-
-def _padded(dims: Sequence[Dim], more: Mapping[str, int]) -> Layer:
-    """Dims with so many further places, which do not exist."""
-    return replacing(dims, *((Pad(0, count), name, name) for name, count in more.items()))

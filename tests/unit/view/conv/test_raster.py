@@ -13,8 +13,8 @@ from imbrex.view.conv.implicit_gemm import Convolution, backward_data_v4r1, forw
 from imbrex.view.conv.raster import (
     Raster,
     RasterDirection,
+    RasterProduct,
     raster_of,
-    rastered,
 )
 
 from ..points import all_products, products
@@ -60,7 +60,7 @@ def test_the_products_that_are_stored_are_the_convolution(case: str, direction: 
     shape = CASES[case]
     raster = raster_of(shape, direction)
     assert isinstance(raster, Raster)
-    view = rastered(shape, direction, raster.height + 3, raster.line)
+    view = RasterProduct(shape, direction, raster.height + 3, raster.line).view
     assert view.n == 2 * (raster.height + 3) * raster.line
     plain = [forward(shape, True)] if direction == "forward" else backward_data_v4r1(shape, True)
     assert np.array_equal(products(view), all_products(plain))
@@ -75,7 +75,7 @@ def test_images_between_one_another(case: str, direction: RasterDirection, toget
     raster = raster_of(shape, direction)
     assert isinstance(raster, Raster)
     height = raster.height + 1
-    view = rastered(shape, direction, height, raster.line, together=together)
+    view = RasterProduct(shape, direction, height, raster.line, together=together).view
     assert view.n == together * height * raster.line
     plain = [forward(shape, True)] if direction == "forward" else backward_data_v4r1(shape, True)
     assert np.array_equal(products(view), all_products(plain))

@@ -10,7 +10,7 @@ from imbrex.dtype import F16
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import PassThrough
 from imbrex.view.conv.implicit_gemm import Convolution, forward
-from imbrex.view.conv.raster import rastered
+from imbrex.view.conv.raster import RasterProduct
 from imbrex.view.gemm.product import GemmView
 from imbrex.view.tensor import Halo, Product, Refused, halo_access
 
@@ -34,7 +34,7 @@ def product(view: GemmView, rows: int) -> Product:
 
 
 def test_one_box_for_nine_taps() -> None:
-    found = halo_access(product(rastered(layer(28), "forward", 28, 32), 14 * 32), F16)
+    found = halo_access(product(RasterProduct(layer(28), "forward", 28, 32).view, 14 * 32), F16)
     assert isinstance(found, Halo)
     assert found.box.box == (32, 32, 16, 1) and found.box.sizes == (32, 28, 28, 2)
     assert [str(x) for x in found.box.pieces[0].coords] == ["0", "-1", "(14*(tile % 2)) - 1", "tile / 2"]
@@ -42,26 +42,34 @@ def test_one_box_for_nine_taps() -> None:
 
 
 def test_several_images_and_a_line_that_ends_in_the_next() -> None:
-    found = halo_access(product(rastered(layer(7), "forward", 8, 8), 128), F16)
+    found = halo_access(product(RasterProduct(layer(7), "forward", 8, 8).view, 128), F16)
     assert isinstance(found, Halo)
     assert found.box.box == (32, 8, 10, 2) and found.tile.images == 2
 
 
 REASONS = {
     "a line without room for padding": (
-        rastered(layer(8), "forward", 8, 8),
+        RasterProduct(layer(8), "forward", 8, 8).view,
         64,
         "is not the operand's element",
     ),
     "no raster": (forward(layer(16), True), 64, "is not the operand's element"),
-    "half an instruction": (rastered(layer(7), "forward", 7, 8), 56, "not whole instructions of 64"),
-    "rows of several images in part": (rastered(layer(14), "forward", 16, 16), 384, "rows of the tile"),
+    "half an instruction": (
+        RasterProduct(layer(7), "forward", 7, 8).view,
+        56,
+        "not whole instructions of 64",
+    ),
+    "rows of several images in part": (
+        RasterProduct(layer(14), "forward", 16, 16).view,
+        384,
+        "rows of the tile",
+    ),
     "channels not together": (
-        rastered(layer(14, channels_last=False), "forward", 16, 16),
+        RasterProduct(layer(14, channels_last=False), "forward", 16, 16).view,
         256,
         "is not channels",
     ),
-    "few channels": (rastered(layer(14, c=8), "forward", 16, 16), 256, "32 bytes of them or more"),
+    "few channels": (RasterProduct(layer(14, c=8), "forward", 16, 16).view, 256, "32 bytes of them or more"),
 }
 
 

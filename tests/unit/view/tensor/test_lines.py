@@ -8,14 +8,14 @@ import pytest
 
 from imbrex.dtype import F16
 from imbrex.view.conv.implicit_gemm import forward
-from imbrex.view.conv.raster import rastered
+from imbrex.view.conv.raster import RasterProduct
 from imbrex.view.tensor import Lines, Refused, line_access
 
 from .test_halo import layer, product
 
 
 def test_two_images_between_one_another() -> None:
-    found = line_access(product(rastered(layer(28), "forward", 28, 32, 1, 2), 14 * 64), 64, F16)
+    found = line_access(product(RasterProduct(layer(28), "forward", 28, 32, 1, 2).view, 14 * 64), 64, F16)
     assert isinstance(found, Lines)
     assert found.box.box == (32, 32, 2, 1) and found.box.sizes == (32, 28, 2, 28)
     top = "14*tile + step - 1"
@@ -26,7 +26,7 @@ def test_two_images_between_one_another() -> None:
 
 def test_backward_data_has_its_taps_the_other_way_round() -> None:
     ahead, back = (
-        line_access(product(rastered(layer(56), direction, 56, 64), 8 * 64), 64, F16)
+        line_access(product(RasterProduct(layer(56), direction, 56, 64).view, 8 * 64), 64, F16)
         for direction in ("forward", "backward_data")
     )
     assert isinstance(ahead, Lines) and isinstance(back, Lines)
@@ -34,7 +34,7 @@ def test_backward_data_has_its_taps_the_other_way_round() -> None:
 
 
 def test_images_that_are_too_many_are_zeros() -> None:
-    found = line_access(product(rastered(layer(7), "forward", 8, 8, 1, 8), 8 * 64), 64, F16)
+    found = line_access(product(RasterProduct(layer(7), "forward", 8, 8, 1, 8).view, 8 * 64), 64, F16)
     assert isinstance(found, Lines)
     assert found.box.box == (32, 8, 8, 1) and found.box.sizes == (32, 7, 2, 7)
 
@@ -42,15 +42,15 @@ def test_images_that_are_too_many_are_zeros() -> None:
 DILATED = replace(layer(14), dilations=(2, 2), padding=((2, 2), (2, 2)))
 REASONS = {
     "a line without room for padding": (
-        rastered(layer(8), "forward", 8, 8, 1, 8),
+        RasterProduct(layer(8), "forward", 8, 8, 1, 8).view,
         8 * 64,
         "is not the operand's",
     ),
     "no raster": (forward(layer(16), True), 256, "not lines of 64"),
-    "one image's lines": (rastered(layer(14), "forward", 16, 16), 512, "not lines of 64"),
-    "dilated": (rastered(DILATED, "forward", 14, 16, 1, 4), 14 * 64, "not neighbouring rows"),
+    "one image's lines": (RasterProduct(layer(14), "forward", 16, 16).view, 512, "not lines of 64"),
+    "dilated": (RasterProduct(DILATED, "forward", 14, 16, 1, 4).view, 14 * 64, "not neighbouring rows"),
     "channels not together": (
-        rastered(layer(14, channels_last=False), "forward", 14, 16, 1, 4),
+        RasterProduct(layer(14, channels_last=False), "forward", 14, 16, 1, 4).view,
         14 * 64,
         "is not channels",
     ),

@@ -109,7 +109,7 @@ def _is_transposed(b: Any) -> bool:
 
 
 def _stored(b: Any) -> Any:
-    """As memory has it, rows of neighbours."""
+    """B as memory has it, rows of neighbours."""
     return b.mT if _is_transposed(b) else b
 
 
