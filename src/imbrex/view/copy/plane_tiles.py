@@ -95,9 +95,11 @@ class PlaneTiles:
         tile = self.tile
         lower = passing(self._memory, (Merge(), "element", _names(self._memory)))
         more = self._over * tile.pieces // tile.tiles * tile.slots
-        padded = passing(lower.upper, (Pad(0, more), "element", "element"))
+        padded = (passing(lower.upper, (Pad(0, more), "element", "element")),) if more else ()
         sizes = {"workgroup": self.workgroups, "piece": tile.pieces, "slot": tile.slots}
-        return passing(padded.upper, (Unmerge(), " ".join(sizes), "element"), **sizes), padded, lower
+        above = padded[0].upper if padded else lower.upper
+        cut = layer_over(above, (Unmerge(), "workgroup piece slot", "element"), order=None, **sizes)
+        return cut, *padded, lower
 
     @property
     def _lines(self) -> tuple[Layer, ...]:
@@ -118,9 +120,10 @@ class PlaneTiles:
 
     def _launched_over(self, dims: tuple[Dim, ...]) -> tuple[Layer, ...]:
         """(workgroup, tile) over all tiles."""
-        padded = passing(dims, (Pad(0, self._over), "tile", "tile"))
+        padded = (passing(dims, (Pad(0, self._over), "tile", "tile")),) if self._over else ()
         sizes = {"workgroup": self.workgroups, "tile": self.tile.tiles}
-        return passing(padded.upper, (Unmerge(), "workgroup tile", "tile"), **sizes), padded
+        above = padded[0].upper if padded else dims
+        return (passing(above, (Unmerge(), "workgroup tile", "tile"), **sizes), *padded)
 
     @property
     def _over(self) -> int:

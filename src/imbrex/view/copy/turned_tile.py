@@ -145,11 +145,11 @@ class TurnedTile:
         `taken`; guarded beyond the last position.
         """
         beyond = self.steps * TOGETHER - self.positions
-        padded = passing(dims, (Pad(0, beyond), "position", "position"))
-        spread = self._spread(padded.upper)
+        padded = (passing(dims, (Pad(0, beyond), "position", "position")),) if beyond else ()
+        spread = self._spread(padded[0].upper if padded else dims)
         items = passing(spread.upper, (Merge(), "store", "step tile beside row"))
         spare = self.written_turns * self.workitems - self.stores
-        return (*launched(items.upper, "store", spare, self.workitems), items, spread, padded)
+        return (*launched(items.upper, "store", spare, self.workitems), items, spread, *padded)
 
     @property
     def _rounds(self) -> tuple[int, int]:
@@ -183,8 +183,8 @@ class TurnedTile:
 
 def launched(lower: tuple[Dim, ...], name: str, spare: int, workitems: int) -> tuple[Layer, ...]:
     """(workgroup, workitem, turn, slot) over (workgroup, name, slot), guarded for work items to spare."""
-    padded = passing(lower, (Pad(0, spare), name, name))
-    return _items(padded.upper, name, workitems), padded
+    padded = (passing(lower, (Pad(0, spare), name, name)),) if spare else ()
+    return _items(padded[0].upper if padded else lower, name, workitems), *padded
 
 
 def _items(lower: tuple[Dim, ...], name: str, workitems: int) -> Layer:
