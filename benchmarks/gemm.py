@@ -11,7 +11,7 @@ import os
 from itertools import product
 from pathlib import Path
 
-from imbrex import Gemm
+from imbrex import Gemm, compile
 from imbrex.bench.apart import Apart
 from imbrex.bench.peer import peers
 from imbrex.bench.report import Row, measured, report
@@ -35,7 +35,11 @@ def main() -> None:
     with Apart() as apart:
         for problem, threads in product(problems, counts(options.threads)):
             with progress(f"{problem.key()} on {threads}"):
-                rows.append(measured(problem, rivals, threads, apart, budget_s=options.seconds))
+                rows.append(
+                    measured(
+                        compile(problem, threads=threads), rivals, threads, apart, budget_s=options.seconds
+                    )
+                )
     document = report(rows, rivals)
     show(rows, document, rivals)
     write_report(document, Path(options.output))

@@ -14,6 +14,7 @@ import os
 from itertools import product
 from pathlib import Path
 
+from imbrex import compile
 from imbrex.bench.apart import Apart
 from imbrex.bench.peer import peers
 from imbrex.bench.report import Row, measured, report
@@ -40,7 +41,15 @@ def main() -> None:
         for layout, line, direction, threads in wanted:
             (asked,) = read_problems([line.replace("-F 1", f"-F {direction}")], layout)
             with progress(f"{layout} {threads} {line}"):
-                rows.append(measured(asked.problem, rivals, threads, apart, budget_s=options.seconds))
+                rows.append(
+                    measured(
+                        compile(asked.problem, threads=threads),
+                        rivals,
+                        threads,
+                        apart,
+                        budget_s=options.seconds,
+                    )
+                )
     document = report(rows, rivals)
     show(rows, document, rivals)
     write_report(document, Path(options.output))

@@ -118,19 +118,16 @@ class Row:
 
 
 def measured(
-    problem: Problem,
+    kernel: Kernel,
     peers: Sequence[Peer],
     threads: int,
     apart: Apart,
     *,
     budget_s: float = 0.3,
-    tuning: str | None = None,
-    config: str | None = None,
-    target: Target = CPU,
     times: int = 1,
 ) -> Row:
     """One row: checked, then timed in turn with every peer that can compute the problem."""
-    kernel = compile(problem, target, tuning, threads=threads, config=config)
+    problem, target = kernel.problem, kernel.target
     outcome = kernel.check(threads=threads)
     contenders = {
         OURS: Ours(kernel, threads),

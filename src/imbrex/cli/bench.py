@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, json_text, seconds_text
 from imbrex.database.location import switch_off
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import Emulate, target_of
+from imbrex.kernel import Emulate, Kernel, compile, target_of
 from imbrex.kernel.constraints import Constraints
 from imbrex.numeral import whole
 from imbrex.problem import Problem, problem_text
@@ -110,7 +111,9 @@ def command(
         how: dict[str, Any] = {**said.said, "seconds": seconds, "form": form, "output": output}
         return bench_on_gpu(entries, wanted, peer_names, skipped, **how)
     rivals = peers(peer_names)
-    rows = _measured(entries, skipped, rivals, counts(threads), budget_s=seconds, **said.said, target=wanted)
+    rows = _measured(
+        entries, skipped, rivals, counts(threads), seconds, partial(compile, target=wanted, **said.said)
+    )
     document = {**report(rows, rivals), "skipped": skipped.lines}
     if output is not None:
         write_report(document, Path(output))
@@ -127,8 +130,10 @@ def _measured(
     skipped: Skipped,
     rivals: Sequence[Peer],
     threads: Sequence[int],
-    **how: Any,
+    seconds: float,
+    compiled: Callable[..., Kernel],
 ) -> list[Row]:
+    """Rows of all problems.  seconds: of each row.  compiled: the kernel of a problem and some threads."""
     rows: list[Row] = []
     with Apart() as apart:
         for number, entry in enumerate(entries, 1):
@@ -136,7 +141,14 @@ def _measured(
             with entry.unless_served(skipped), progress(title):
                 expect_fixed(entry.problem.run_time, "bench")
                 rows += [
-                    measured(entry.problem, rivals, count, apart, times=entry.count, **how)
+                    measured(
+                        compiled(entry.problem, threads=count),
+                        rivals,
+                        count,
+                        apart,
+                        budget_s=seconds,
+                        times=entry.count,
+                    )
                     for count in threads
                 ]
     return rows

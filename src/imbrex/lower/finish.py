@@ -22,7 +22,7 @@ from imbrex.lower.reader import Reader
 from imbrex.lower.stmt import Alloc, Buffer, Evaluate, For, Move, Ref, Stmt, Window
 from imbrex.problem.epilogue import Call, Expression, Name, Number, parted
 
-__all__ = ["OLD", "finished", "finishing", "scaled"]
+__all__ = ["OLD", "Stored", "finished", "finishing", "scaled"]
 
 OLD = "old"
 """The name of what lay in the destination, where beta is not 0."""
@@ -95,36 +95,41 @@ def finished(move: Move, finish: Finish, coords: Coords, reader: Reader) -> Fini
     return Finished(tuple(buffers), tuple(body))
 
 
-def finishing(
-    finish: Finish,
-    window: Window,
-    axes: tuple[str, str],
-    dest: Ref,
-    scale: tuple[float, float],
-    coords: Sequence[Lin],
-    reader: Reader,
-) -> Finishing:
-    """What becomes of sums where a CPU stores them through a window.
-
-    axes: the variables of its rows and lanes.  dest: the element that is stored at these coordinates; where
-    it does not exist, no array is asked for its own.  scale: alpha and beta of sums that are integers,
-    which are scaled as floats, here.
+@dataclass(frozen=True)
+class Stored:
+    """Where a CPU stores sums through a window.  axes: the variables of its rows and lanes.  dest: the
+    element at these coordinates; where it does not exist, no array is asked for its own.
     """
 
-    def ref_of(base: SSAValue, map: Map | None) -> Ref | Buffer:
-        ref = reader.element(base, map, coords)
-        guards = tuple(g for g in ref.guards if g not in dest.guards)
-        lies_alike = not guards and ref.offset == dest.offset
+    window: Window
+    axes: tuple[str, str]
+    dest: Ref
+    coords: Sequence[Lin]
+
+    def element(self, base: SSAValue, map: Map | None, reader: Reader) -> Ref | Buffer:
+        """An array's element there: of the array alone where it lies as the one that is stored."""
+        ref = reader.element(base, map, self.coords)
+        guards = tuple(g for g in ref.guards if g not in self.dest.guards)
+        lies_alike = not guards and ref.offset == self.dest.offset
         return ref.buffer if lies_alike else replace(ref, guards=guards)
 
-    arrays: list[tuple[str, Ref | Buffer]] = [(OLD, dest.buffer)] if scale[1] else []
+
+def finishing(finish: Finish, to: Stored, scale: tuple[float, float], reader: Reader) -> Finishing:
+    """What becomes of sums on their way to memory.  scale: alpha and beta of sums that are integers, which
+    are scaled as floats, here.
+    """
+    window = to.window
+    arrays: list[tuple[str, Ref | Buffer]] = [(OLD, to.dest.buffer)] if scale[1] else []
     read = zip(finish.epilogue.arrays, finish.arrays, strict=True)
-    arrays += [(name, ref_of(*array)) for name, array in read]
+    arrays += [(name, to.element(*array, reader)) for name, array in read]
     computed = window.computed if window.computed.bytes == 8 else F32
     kept, expression = parted(scaled(finish.epilogue.expression, *scale))
     stored = zip(finish.epilogue.stored, finish.stored, strict=True)
-    keeping = None if kept is None else next(Keeping(name, kept, ref_of(*array)) for name, array in stored)
-    return Finishing(expression, tuple(arrays), *axes, computed, window.buffer.dtype, keeping)
+    keeping = None
+    if kept is not None:
+        ((name, array),) = stored
+        keeping = Keeping(name, kept, to.element(*array, reader))
+    return Finishing(expression, tuple(arrays), *to.axes, computed, window.buffer.dtype, keeping)
 
 
 def _element(reader: Reader, base: SSAValue, map: Map | None, coords: Coords, lane: Lin) -> Ref:

@@ -130,8 +130,8 @@ def _normed(graph: Any, first: Any, norm: Any, named: dict[str, Any]) -> list[An
     arguments |= dict(zip(("stride", "padding", "dilation", "groups"), first.args[3:], strict=False))
     arguments |= first.kwargs
     _, mean, variance, weight, shift, _, _, epsilon = norm.args
-    of = (mean, variance, weight, shift, epsilon, arguments.get("bias"), _value(first).dtype)
-    pair = graph.call_function(folded, of)
+    tensors = mean, variance, weight, shift, arguments.get("bias")
+    pair = graph.call_function(folded, (tensors, epsilon, _value(first).dtype))
     named["scale"] = graph.call_function(operator.getitem, (pair, 0))
     arguments["bias"] = graph.call_function(operator.getitem, (pair, 1))
     usual = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}

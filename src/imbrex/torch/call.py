@@ -9,6 +9,7 @@ for each number of images or of rows, or "any", one for all (`imbrex.function.ba
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -117,8 +118,8 @@ def conv_transpose2d(
         pair("padding", padding, 0),
         pair("dilation", dilation, 1),
     )
-    moves = steps, around, apart, whole("groups", groups, 1)
-    shape = _transposed_shape(input, weight, *moves, pair("output_padding", output_padding, 0))
+    moves = steps, around, apart, pair("output_padding", output_padding, 0)
+    shape = _transposed_shape(input, weight, moves, whole("groups", groups, 1))
     expect_fit("bias", bias, shape[1:2])
     expect_fit("residual", residual, shape)
     both = [around[0], around[0], around[1], around[1]]
@@ -130,22 +131,18 @@ def conv_transpose2d(
     return finished(result, None, activation or "")
 
 
-def _transposed_shape(
-    input: Any,
-    weight: Any,
-    steps: tuple[int, ...],
-    around: tuple[int, ...],
-    apart: tuple[int, ...],
-    groups: int,
-    further: tuple[int, ...],
-) -> list[int]:
-    """The shape of that transposed convolution's result; ValueError where there is none."""
+def _transposed_shape(input: Any, weight: Any, moves: Sequence[Sequence[int]], groups: int) -> list[int]:
+    """The shape of that transposed convolution's result; ValueError where there is none.
+
+    moves: strides, padding, dilations and output padding, each along height and width.
+    """
+    steps, around, apart, further = moves
     if input.shape[1] != weight.shape[0]:
         shapes = f"'weight' of shape {tuple(weight.shape)} takes {weight.shape[0]} channels"
         raise ValueError(f"{shapes}, and 'input' has {input.shape[1]}")
     if any(more >= max(s, d) for more, s, d in zip(further, steps, apart, strict=True)):
         raise ValueError(f"'output_padding' {further} should be below stride {steps} or dilation {apart}")
-    rows = zip(input.shape[2:], weight.shape[2:], steps, around, apart, further, strict=True)
+    rows = zip(input.shape[2:], weight.shape[2:], *moves, strict=True)
     sizes = [(size - 1) * s - 2 * pad + d * (y - 1) + more + 1 for size, y, s, pad, d, more in rows]
     if min(sizes) < 1:
         message = f"padding {around} leaves nothing of a result of {tuple(input.shape[2:])}"
@@ -172,7 +169,8 @@ def linear(
         raise ValueError(f"{message} of 'weight' {tuple(weight.shape)}")
     expect_fit("residual", residual, (*input.shape[:-1], weight.shape[0]))
     more = None if residual is None else _rows(residual)
-    result = _multiplied(_rows(input), weight.mT, bias, more, 1.0, activation, kernels(fallback, batches))
+    matrices = _rows(input), weight.mT, bias, more
+    result = _multiplied(matrices, 1.0, activation, kernels(fallback, batches))
     return result.reshape(*input.shape[:-1], weight.shape[0])
 
 
@@ -193,7 +191,7 @@ def mm(
 ) -> Any:
     """torch.mm.  bias: one a column.  residual: of the result's shape."""
     _expect_matrices(2, input, mat2, bias, residual)
-    return _multiplied(input, mat2, bias, residual, 1.0, activation, kernels(fallback, batches))
+    return _multiplied((input, mat2, bias, residual), 1.0, activation, kernels(fallback, batches))
 
 
 def bmm(
@@ -207,7 +205,8 @@ def bmm(
 ) -> Any:
     """torch.bmm.  bias: one a column, of all matrices.  residual: of the result's shape."""
     _expect_matrices(3, input, mat2, bias, residual)
-    return _multiplied(input, mat2, bias, residual, 1.0, activation, (kernels(fallback, None)[0], "each"))
+    answering: tuple[bool, Batches] = kernels(fallback, None)[0], "each"
+    return _multiplied((input, mat2, bias, residual), 1.0, activation, answering)
 
 
 def addmm(
@@ -229,15 +228,15 @@ def addmm(
     options = number("alpha", alpha), activation, kernels(fallback, batches)
     factor = number("beta", beta)
     if factor == 0:
-        return _multiplied(mat1, mat2, None, None, *options)
+        return _multiplied((mat1, mat2, None, None), *options)
     expect_tensors("mat1", mat1, "input", input)
     expect_broadcast("input", input, (mat1.shape[0], columns))
     if not input.is_floating_point():
         factor = whole("beta", beta, -(2**31))
     added = input if factor == 1 else factor * input
     if added.dim() == 1 and added.shape[0] == columns:
-        return _multiplied(mat1, mat2, added, None, *options)
-    return _multiplied(mat1, mat2, None, added.expand(mat1.shape[0], columns), *options)
+        return _multiplied((mat1, mat2, added, None), *options)
+    return _multiplied((mat1, mat2, None, added.expand(mat1.shape[0], columns)), *options)
 
 
 def _expect_matrices(rank: int, input: Any, mat2: Any, bias: Any, residual: Any) -> None:
@@ -248,19 +247,13 @@ def _expect_matrices(rank: int, input: Any, mat2: Any, bias: Any, residual: Any)
 
 
 def _multiplied(
-    a: Any,
-    b: Any,
-    bias: Any,
-    residual: Any,
-    alpha: float,
-    activation: str | None,
-    kernels: tuple[bool, Batches],
+    given: tuple[Any, Any, Any, Any], alpha: float, activation: str | None, kernels: tuple[bool, Batches]
 ) -> Any:
-    """kernels: fallback and batches."""
-    fused, after, keeps = _split(activation, (a, b, bias, residual))
+    """given: a, b, bias and residual.  kernels: fallback and batches."""
+    fused, after, keeps = _split(activation, given)
     if keeps:
-        return _product_with_sums(a, b, bias, residual, alpha, fused, *kernels)[0]
-    return finished(_product(a, b, bias, residual, alpha, fused, *kernels), None, after)
+        return _product_with_sums(*given, alpha, fused, *kernels)[0]
+    return finished(_product(*given, alpha, fused, *kernels), None, after)
 
 
 def _split(activation: str | None, tensors: tuple[Any, ...]) -> tuple[str, str, bool]:

@@ -34,14 +34,13 @@ class Fold:
 def fold_of(norm: Any, layer: Any) -> tuple[Any, Any]:
     """The fold of a norm's numbers as they are now; a swapped layer keeps the last one."""
     tensors = _tensors(norm, layer)
-    mean, variance, weight, shift, bias = tensors
     options = norm.eps, layer.weight.dtype
     if torch.compiler.is_compiling():
-        return folded(mean, variance, weight, shift, norm.eps, bias, options[1])
+        return folded(tensors, *options)
     is_known = not torch.is_grad_enabled() and all(type(t) in _KEPT for t in tensors)
     if layer.weight.is_cuda:
         launched = folded_on_gpu(tensors, *options) if is_known else None
-        return launched or folded(mean, variance, weight, shift, norm.eps, bias, options[1])
+        return launched or folded(tensors, *options)
     short = short_way()
     last: Fold | None = layer.imbrex_swapped.fold
     if (
@@ -51,7 +50,7 @@ def fold_of(norm: Any, layer: Any) -> tuple[Any, Any]:
         and short.same(tensors, last.tensors)
     ):
         return last.result
-    result = folded(mean, variance, weight, shift, norm.eps, bias, options[1])
+    result = folded(tensors, *options)
     if short is not None and is_known:
         copies = tuple(None if t is None else t.detach().clone() for t in tensors)
         short.learn(copies)
@@ -77,10 +76,11 @@ def _tensors(norm: Any, layer: Any) -> tuple[Any, ...]:
         return (norm.running_mean, norm.running_var, norm.weight, norm.bias, layer.bias)
 
 
-def folded(
-    mean: Any, variance: Any, weight: Any, shift: Any, epsilon: float, bias: Any, kind: Any
-) -> tuple[Any, Any]:
-    """Scale and bias of a layer's sums, after which a norm is computed.  kind: of the sums."""
+def folded(tensors: tuple[Any, ...], epsilon: float, kind: Any) -> tuple[Any, Any]:
+    """Scale and bias of a layer's sums, after which a norm is computed.  tensors: running mean and variance,
+    the norm's weight and bias, the layer's bias.  kind: of the sums.
+    """
+    mean, variance, weight, shift, bias = tensors
     wide = torch.float64 if kind == torch.float64 else torch.float32
     scale = torch.rsqrt(variance.to(wide) + epsilon)
     scale = scale if weight is None else scale * weight

@@ -68,19 +68,19 @@ def _convolved(keeps: bool) -> Callable[..., Any]:
         fallback: bool,
         batches: Batches = "each",
     ) -> Any:
-        moves = stride, pads, dilation, groups
+        moves = plain.Moves(stride, pads, dilation, groups)
         out = (_two_of(_conv2d_fake) if keeps else _conv2d_fake)(x, w, scale, bias, residual, *moves)
 
         def ours() -> Any:
             has = scale is not None, bias is not None, residual is not None
             return conv.conv2d(
-                x, w, **_moves(*moves), bias=bias, residual=residual,
+                x, w, **_moves(moves), bias=bias, residual=residual,
                 scales=None if scale is None else {"channel_scale": scale}, out=out, threads=_threads(x),
                 batches=batches, epilogue=finished_text(activation, *has, keeps),
             )  # fmt: skip
 
         def theirs() -> Any:
-            return plain.conv2d(x, w, scale, bias, residual, *moves, activation, keeps)
+            return plain.conv2d(x, w, scale, bias, residual, moves, activation, keeps)
 
         return answered(ours, theirs, out) if fallback else ours()
 
@@ -122,14 +122,14 @@ def _gradient(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[
         fallback: bool,
         batches: Batches = "each",
     ) -> Any:
-        moves = stride, pads, dilation, groups
+        moves = plain.Moves(stride, pads, dilation, groups)
         out = images(shape, one, other)
 
         def kernel() -> Any:
             made = {"out": out, "threads": _threads(one), "batches": batches}
-            return ours(one, other, tuple(shape), **_moves(*moves), **made)
+            return ours(one, other, tuple(shape), **_moves(moves), **made)
 
-        return answered(kernel, lambda: theirs(one, other, shape, *moves), out) if fallback else kernel()
+        return answered(kernel, lambda: theirs(one, other, shape, moves), out) if fallback else kernel()
 
     return computed
 
@@ -175,13 +175,16 @@ def _product_fake(a: Any, b: Any, *options: object) -> Any:
     return matrices(a, b)
 
 
-def _moves(
-    stride: Sequence[int], pads: Sequence[int], dilation: Sequence[int], groups: int
-) -> dict[str, Any]:
+def _moves(moves: plain.Moves) -> dict[str, Any]:
     """Keywords as our functions take them, fit to be the key of a plan."""
-    top, bottom, left, right = pads
-    around = ((top, bottom), (left, right))
-    return {"stride": tuple(stride), "padding": around, "dilation": tuple(dilation), "groups": groups}
+    top, bottom, left, right = moves.pads
+    around, groups = ((top, bottom), (left, right)), moves.groups
+    return {
+        "stride": tuple(moves.stride),
+        "padding": around,
+        "dilation": tuple(moves.dilation),
+        "groups": groups,
+    }
 
 
 def _threads(array: Any) -> int | None:

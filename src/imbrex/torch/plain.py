@@ -7,15 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from imbrex.torch.activation import finished
 from imbrex.torch.lying import sums_type
 
-__all__ = ["conv2d", "conv2d_backward_data", "conv2d_backward_weight", "product"]
+__all__ = ["Moves", "conv2d", "conv2d_backward_data", "conv2d_backward_weight", "product"]
 
 torch: Any = import_module("torch")
 _F: Any = torch.nn.functional
+
+
+class Moves(NamedTuple):
+    """How a window moves.  pads: top, bottom, left, right."""
+
+    stride: Sequence[int]
+    pads: Sequence[int]
+    dilation: Sequence[int]
+    groups: int
 
 
 def conv2d(
@@ -24,17 +33,14 @@ def conv2d(
     scale: Any,
     bias: Any,
     residual: Any,
-    stride: Sequence[int],
-    pads: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
+    moves: Moves,
     activation: str,
     keeps: bool = False,
 ) -> Any:
-    """activation(conv(x, w) * scale + bias + residual).  pads: top, bottom, left, right.
-
-    keeps: a pair of it and of what the activation is applied to.
+    """activation(conv(x, w) * scale + bias + residual).  keeps: a pair of it and of what the activation is
+    applied to.
     """
+    stride, pads, dilation, groups = moves
     padded, around = _padded(_wide(x), pads)
     sums = _F.conv2d(padded, _wide(w), None, stride, around, dilation, groups)
     if scale is not None:
@@ -44,22 +50,20 @@ def conv2d(
     return _pair(sums, residual, activation) if keeps else _narrow(finished(sums, residual, activation), x)
 
 
-def conv2d_backward_data(dy: Any, w: Any, shape: Sequence[int], *moves: Any) -> Any:
+def conv2d_backward_data(dy: Any, w: Any, shape: Sequence[int], moves: Moves) -> Any:
     """The gradient of a convolution by its images."""
-    stride, pads, dilation, groups = moves
-    top, bottom, left, right = pads
-    around, more = _around(pads)
+    top, bottom, left, right = moves.pads
+    around, more = _around(moves.pads)
     height, width = shape[2] + sum(more[2:]), shape[3] + sum(more[:2])
     images = dy.new_empty((*shape[:2], height, width))
-    dx = _backward(dy, images, w, stride, around, dilation, groups)[0]
+    dx = _backward(dy, images, w, moves._replace(pads=around))[0]
     return dx if not any(more) else dx[:, :, top : height - bottom, left : width - right]
 
 
-def conv2d_backward_weight(dy: Any, x: Any, shape: Sequence[int], *moves: Any) -> Any:
+def conv2d_backward_weight(dy: Any, x: Any, shape: Sequence[int], moves: Moves) -> Any:
     """The gradient of a convolution by its filters."""
-    stride, pads, dilation, groups = moves
-    padded, around = _padded(x, pads)
-    return _backward(dy, padded, dy.new_empty(shape), stride, around, dilation, groups)[1]
+    padded, around = _padded(x, moves.pads)
+    return _backward(dy, padded, dy.new_empty(shape), moves._replace(pads=around))[1]
 
 
 def product(
@@ -101,6 +105,7 @@ def _padded(x: Any, pads: Sequence[int]) -> tuple[Any, list[int]]:
     return (_F.pad(x, more) if any(more) else x), around
 
 
-def _backward(dy: Any, x: Any, w: Any, stride: Any, pads: Any, dilation: Any, groups: int) -> Any:
-    arguments = (stride, pads, dilation, False, [0, 0], groups)
+def _backward(dy: Any, x: Any, w: Any, moves: Moves) -> Any:
+    """Both gradients.  moves: with the same pads on both sides."""
+    arguments = (moves.stride, moves.pads, moves.dilation, False, [0, 0], moves.groups)
     return torch.ops.aten.convolution_backward(dy, x, w, None, *arguments, [True, True, False])

@@ -14,6 +14,7 @@ from imbrex.bench.peer import NumPy
 from imbrex.bench.report import measured, report
 from imbrex.chip import CPU_ISAS
 from imbrex.dtype import BF16, F16, F32, F64, I8, DType
+from imbrex.kernel import compile
 from imbrex.problem import Gemm
 from imbrex.run.host_machine import host_machine
 from imbrex.view.mma.vector import fastest_unit
@@ -26,7 +27,7 @@ def apart() -> Iterator[Apart]:
 
 
 def test_a_row_and_a_report(apart: Apart) -> None:
-    rows = [measured(Gemm(48, 48, 48), [NumPy()], 1, apart, budget_s=0.01)]
+    rows = [measured(compile(Gemm(48, 48, 48), threads=1), [NumPy()], 1, apart, budget_s=0.01)]
     (row,) = rows
     assert row.is_right
     assert set(row.timings) == {"imbrex", "numpy"}
@@ -45,7 +46,9 @@ def test_a_row_and_a_report(apart: Apart) -> None:
 
 
 def test_what_is_mostly_a_call_is_named_so(apart: Apart) -> None:
-    least, large = (measured(Gemm(size, size, size), [], 1, apart, budget_s=0.01) for size in (2, 320))
+    least, large = (
+        measured(compile(Gemm(size, size, size), threads=1), [], 1, apart, budget_s=0.01) for size in (2, 320)
+    )
     assert least.is_bound_by_call and not least.is_bound_by_memory
     assert not large.is_bound_by_call
     (told,) = report([least, large], [])["summary"]
@@ -56,7 +59,9 @@ def test_what_is_mostly_a_call_is_named_so(apart: Apart) -> None:
 
 
 def test_a_peer_that_does_not_take_part_is_named(apart: Apart) -> None:
-    row = measured(Gemm(16, 16, 16, epilogue="relu(x + bias)"), [NumPy()], 1, apart, budget_s=0.01)
+    row = measured(
+        compile(Gemm(16, 16, 16, epilogue="relu(x + bias)"), threads=1), [NumPy()], 1, apart, budget_s=0.01
+    )
     assert row.is_right and set(row.timings) == {"imbrex"}
     assert row.to_json()["missing"] == {"numpy": "has no way to compute it"}
 

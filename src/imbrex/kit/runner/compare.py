@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def verdict(codes: Array, want: JsonObject, element: JsonObject, names: Sequence
         bound = np.zeros(at.size)
         return {
             "is_right": False,
-            "told": message + _first(row, at, target, bound, element, codes.shape, names),
+            "told": message + _first(row, Known(at, target, bound), element, (codes.shape, names)),
         }
     bound = numbers_of(want["bound"], "<f4").astype(np.float64)
     right = _within(row[at], target, bound, element)
@@ -64,7 +64,7 @@ def verdict(codes: Array, want: JsonObject, element: JsonObject, names: Sequence
         message += f"{unwritten} of {row.size} never written"
         return {
             "is_right": False,
-            "told": message + _first(row, at, target, bound, element, codes.shape, names),
+            "told": message + _first(row, Known(at, target, bound), element, (codes.shape, names)),
         }
     most = _largest(row[at], target, bound, element)
     message = f"{at.size} of {row.size} elements looked at, largest error {most:.2g} of its bound"
@@ -88,16 +88,17 @@ def _largest(codes: Array, target: Array, bound: Array, element: JsonObject) -> 
     return float(np.max(ratio, initial=0.0))
 
 
-def _first(
-    row: Array,
-    at: Array,
-    target: Array,
-    bound: Array,
-    element: JsonObject,
-    shape: Sequence[int],
-    names: Sequence[str],
-) -> str:
-    """The first wrong one of the elements that are known, if any."""
+class Known(NamedTuple):
+    """Elements whose values are known: their numbers in memory, their values, and how far off one may be."""
+
+    at: Array
+    target: Array
+    bound: Array
+
+
+def _first(row: Array, known: Known, element: JsonObject, dims: tuple[Sequence[int], Sequence[str]]) -> str:
+    """The first wrong one of the elements that are known, if any.  dims: their sizes and names."""
+    at, target, bound = known
     right = _within(row[at], target, bound, element)
     if right.all():
         return ""
@@ -105,7 +106,7 @@ def _first(
     code = row[at[one] : at[one] + 1]
     got = f"got {float(values_of(code, element)[0]):.9g}"
     got = "nothing written" if int(code[0]) == element["poison"] else got
-    where = _place(int(at[one]), shape, names)
+    where = _place(int(at[one]), *dims)
     return f"; at {where} {got}, want {float(target[one]):.9g}, bound {float(bound[one]):.3g}"
 
 

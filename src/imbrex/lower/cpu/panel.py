@@ -24,7 +24,7 @@ from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.source import InvalidOp
 from imbrex.ir.unit import unit_of
-from imbrex.lower.finish import finishing
+from imbrex.lower.finish import Stored, finishing
 from imbrex.lower.grid import is_of_count, is_of_grid
 from imbrex.lower.reader import Reader, element_type, number, sizes
 from imbrex.lower.stmt import AxisOffsets, For, Meet, Pack, PanelGemm, Ref, Stmt, Unpack, Window
@@ -67,6 +67,10 @@ class Lines:
     along: Line
     sizes: tuple[Index, ...]
 
+    def axes(self, vectors_across: bool) -> tuple[Line, Line]:
+        """Rows and lanes of a window."""
+        return (self.along, self.across) if vectors_across else (self.across, self.along)
+
 
 def expect_whole(op: ThreadwiseCopyOp) -> None:
     """InvalidOp where a copy of the CPU form starts elsewhere than at its index: panels have no parts."""
@@ -90,7 +94,9 @@ def pack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope], clips: dict[
     contiguous_k = _stretch(lines.across, (1, 2)) > _stretch(lines.along, (1, 2))
     unit = _multiplier(op.dest)
     form: Form = "blocked" if inner > unit.packed else "transposed" if contiguous_k else "along_lanes"
-    window = _placed(op.source, reader, lines, form != "along_lanes", width, dest.dtype.accumulator, scopes)
+    is_across = form != "along_lanes"
+    shape = lines.axes(is_across), lines.sizes, dest.dtype.accumulator, None if is_across else width
+    window = _placed(_window(op.source, reader, *shape), lines.axes(is_across), scopes)
     step = width * k_outer * inner
     is_whole = len(index) == 2
     panel = var(reader.fresh("panel"), panels) if is_whole else index[2]
@@ -138,32 +144,34 @@ def unpack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope]) -> None:
     is_transposed = _stretch(lines.across, (1,)) > _stretch(lines.along, (1,))
     scale: tuple[float, float] = number(op.alpha, 1.0), number(op.beta, 0.0)
     tile, method = Ref(reader.root(op.source)[0], lin(0)), number(op.store_method, "set")
-    window = _placed(op.dest, reader, lines, is_transposed, None, tile.buffer.dtype, scopes)
+    axes = lines.axes(is_transposed)
+    window = _placed(_window(op.dest, reader, axes, lines.sizes, tile.buffer.dtype), axes, scopes)
     finish, done = finish_of(op.dest), None
     if finish is not None:
         assert method == "set", f"what is added atomically is no whole sum: {window}"
-        axes, unscaled = ("n", "m") if is_transposed else ("m", "n"), (1.0, 0.0)
+        names, unscaled = ("n", "m") if is_transposed else ("m", "n"), (1.0, 0.0)
         late, scale = (unscaled, scale) if tile.buffer.dtype.is_float else (scale, unscaled)
-        done = finishing(finish, window, axes, reader.ref(op.dest, coords), late, coords, reader)
+        done = finishing(finish, Stored(window, names, reader.ref(op.dest, coords), coords), late, reader)
     scopes[-1].body.append(Unpack(window, tile, n, is_transposed, method, *scale, done))
 
 
-def _placed(
+def _window(
     value: SSAValue,
     reader: Reader,
-    lines: Lines,
-    vectors_across: bool,
-    panel: int | None,
+    axes: tuple[Line, Line],
+    sizes: tuple[Index, ...],
     computed: DType,
-    scopes: list[Scope],
+    panel: int | None = None,
 ) -> Window:
-    """A window of the view, its axes placed in the outermost loops that know them."""
-    buffer = reader.root(value)[0]
-    rows, lanes = (lines.along, lines.across) if vectors_across else (lines.across, lines.along)
+    """A window of the view.  axes: its rows and lanes."""
+    buffer, (rows, lanes) = reader.root(value)[0], axes
     name = reader.fresh(f"window_{buffer.name}")
-    window = Window(
-        name, buffer, computed, rows.size, lanes.size, lines.sizes, None if vectors_across else panel
-    )
+    return Window(name, buffer, computed, rows.size, lanes.size, sizes, panel)
+
+
+def _placed(window: Window, axes: tuple[Line, Line], scopes: list[Scope]) -> Window:
+    """The window, its axes placed in the outermost loops that know them."""
+    rows, lanes = axes
     depths: list[int] = []
     for axis, line in (("lanes", lanes), ("rows", rows)):
         known = frozenset[str]().union(*(i.variables for i in (line.offset, line.count, *line.guards)))

@@ -18,7 +18,7 @@ from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.windows import ThreadwiseFilterSumsOp, ThreadwiseWindowsOp
 from imbrex.lower.buffer import Buffer, Ref
 from imbrex.lower.cpu.packed import FilterSums, Finishing, Grid, Sliding, Window, Windows
-from imbrex.lower.finish import finishing
+from imbrex.lower.finish import Stored, finishing
 from imbrex.lower.grid import is_of_grid
 from imbrex.lower.reader import Reader, element_type, sizes
 
@@ -161,7 +161,7 @@ def _finishing(
         within = [place % count["row"], var("column", sums.lanes), place // count["row"]]
     coords = [*reader.index(op.c_index), *within]
     dest = reader.ref(op.c, coords)
-    made = finishing(finish, sums, axes, dest, (1.0, 0.0), coords, reader)
+    made = finishing(finish, Stored(sums, axes, dest, coords), (1.0, 0.0), reader)
 
     def placed(at: Ref | Buffer) -> Ref:
         return Ref(at, dest.offset) if isinstance(at, Buffer) else at
