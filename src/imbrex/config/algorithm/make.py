@@ -174,7 +174,7 @@ def _product(task: ConvTask, made: Made, of: GemmView | PhaseTile) -> Product:
     is_finished = task.is_finished and not is_shared
     if isinstance(of, PhaseTile):
         plain = product_of(of.view, below, task.dtype, stored, is_finished)
-        return replace(plain, phases=of.phases, lengths=of.lengths)
+        return replace(plain, phases=of.phases.of, lengths=of.phases.lengths)
     return replace(product_of(of, below, task.dtype, stored, is_finished), tuning=made.tuning, taps=made.taps)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from imbrex.chip import GpuMachine
+from imbrex.chip import VECTOR_BYTES, GpuMachine
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
 from imbrex.config.halo.lines import LinesPlan, LinesTuning, WindowTuning
@@ -61,8 +61,8 @@ class Windows:
         """The fastest by the model; a reason where none is legal."""
         if isinstance(self.raster, str):
             return self.raster
-        if self.whole.channels * self.dtype.bytes % 16:
-            return f"{self.whole.channels} channels are not a multiple of 16 bytes"
+        if self.whole.channels * self.dtype.bytes % VECTOR_BYTES:
+            return f"{self.whole.channels} channels are not a multiple of {VECTOR_BYTES} bytes"
         if self.whole.groups > 1 and channels_of(self.whole, self.dtype) != self.whole.channels:
             return f"{self.whole.channels} channels of a group are not whole rows of shared memory"
         if not self.priced:

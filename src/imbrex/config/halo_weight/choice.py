@@ -10,7 +10,6 @@ from typing import Final
 
 from imbrex.chip import GpuMachine
 from imbrex.config.access import context_of
-from imbrex.config.context import GemmContext
 from imbrex.config.halo_weight.plan import MOST_SPAN, HaloWeightPlan, HaloWeightTuning
 from imbrex.config.halo_weight.space import Pixels, block_of, halo_weight_space
 from imbrex.config.kinds import kind_of
@@ -20,7 +19,7 @@ from imbrex.config.warpgroup.limits import stages_that_fit
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.view.conv.implicit_gemm import Convolution
-from imbrex.view.conv.raster import least_line
+from imbrex.view.conv.raster import least_line, raster_of
 from imbrex.view.conv.weight_raster import WeightRaster
 from imbrex.view.copy.channels_last import is_channels_last
 from imbrex.view.gemm.product import GemmView
@@ -46,34 +45,31 @@ class WeightWindows:
     @cached_property
     def pixels(self) -> Pixels | str:
         """What is summed over, or why its pixels have no raster."""
-        conv, sizes = self.conv, dict(self.conv.filter)
-        h, w = conv.height, conv.width
-        span = (w.window - 1) * w.dilation
+        conv, h, w = self.conv, self.conv.height, self.conv.width
+        span, raster = (w.window - 1) * w.dilation, raster_of(conv, "forward")
         if not self.dtype.is_half:
             return f"wgmma multiplies rows of pixels of f16 and bf16, not {self.dtype.name}"
-        if conv.strides != (1, 1):
-            return f"strides {h.stride} x {w.stride}: neighbouring windows are not one pixel apart"
-        if h.window * w.window == 1:
-            return "a window of one tap is read once anyway"
+        if isinstance(raster, str):
+            return raster
         if span > MOST_SPAN:
             return f"a window reaches over {span} columns, more than {MOST_SPAN}"
         if not self.in_planes and not (
             is_channels_last(conv.input, "c") and is_channels_last(conv.output, "k")
         ):
             return "a pixel's channels do not lie together in memory"
-        if sizes["k"] % ROWS:
-            return f"{sizes['k']} filters of a group are not a multiple of {ROWS}"
-        block = block_of(sizes["c"], self.dtype)
+        if raster.filters % ROWS:
+            return f"{raster.filters} filters of a group are not a multiple of {ROWS}"
+        block = block_of(raster.channels, self.dtype)
         if block is None:
-            return f"{sizes['c']} channels of a group are not whole rows of shared memory"
-        blocks = sizes.get("g", 1) * (sizes["k"] // ROWS) * (sizes["c"] // block)
-        line, halo, full = least_line(w, True), (h.window - 1) * h.dilation, w.out + span
+            return f"{raster.channels} channels of a group are not whole rows of shared memory"
+        blocks = raster.groups * (raster.filters // ROWS) * (raster.channels // block)
+        line, halo, full = least_line(w, True), raster.halo, w.out + span
         if count := self.in_planes:
             line, halo = line_of(w.out, self.dtype.bytes), halo_lines(h.window, h.before, count)
             full = line
         keeps = self.in_planes > 0 and (h.window, h.before, h.out) == (COLUMNS, COLUMNS // 2, h.image)
-        images, taps = dict(conv.output)["n"], h.window * w.window
-        return Pixels(images, h.out, line, full, halo, taps, block, self._diagonal, blocks, keeps)
+        shape = raster.images, h.out, line, full, halo, raster.taps
+        return Pixels(*shape, block, self._diagonal, blocks, keeps)
 
     @cached_property
     def in_planes(self) -> int:
@@ -102,7 +98,7 @@ class WeightWindows:
         t = tuning
         if isinstance(self.pixels, Pixels) and t.width < self.pixels.line:
             raise Diagnostic(f"a raster {t.width} wide does not hold lines of {self.pixels.line} pixels")
-        return WeightRaster(self.conv, t.images, t.rows, t.width, t.channels, t.shares, t.streams).view
+        return self._raster(t).view
 
     def best(self) -> HaloWeightTuning | str:
         """The fastest by the model; a reason where none is legal."""
@@ -147,7 +143,8 @@ class WeightWindows:
         plain = WeightRaster(self.conv, 1, pixels.rows, pixels.line, pixels.channels, 1)
         context = context_of(plain.view, self.dtype)
         for tuning in halo_weight_space(pixels, self.dtype, self.machine):
-            plan = tuning.plan(_of_tuning(context, tuning, pixels), self.machine)
+            k = self._raster(tuning).steps * tuning.k_per_block
+            plan = tuning.plan(replace(context, g=context.g * tuning.shares, k=k), self.machine)
             if self.in_planes and not self.reads_planes(tuning):
                 continue
             if check(tuning, plan.context, self.machine):
@@ -156,8 +153,5 @@ class WeightWindows:
             filled = replace(tuning, stages=stages // tuning.turns * tuning.turns)
             yield filled, filled.plan(plan.context, self.machine)
 
-
-def _of_tuning(context: GemmContext, tuning: HaloWeightTuning, pixels: Pixels) -> GemmContext:
-    """The context of a tuning's products, given that of one share."""
-    steps = pixels.steps(tuning)
-    return replace(context, g=context.g * tuning.shares, k=steps * tuning.k_per_block)
+    def _raster(self, t: HaloWeightTuning) -> WeightRaster:
+        return WeightRaster(self.conv, t.images, t.rows, t.width, t.channels, t.shares, t.streams)

@@ -43,13 +43,6 @@ class Pixels(NamedTuple):
     blocks: int
     keeps: bool = False
 
-    def steps(self, tuning: HaloWeightTuning) -> int:
-        """Steps of a share."""
-        if not tuning.streams:
-            return -(-self.tiles(tuning.images, tuning.rows) // tuning.shares)
-        rounds = -(-self.images // (tuning.streams * tuning.shares))
-        return rounds * tuning.streams * -(-self.rows // tuning.rows)
-
     def tiles(self, images: int, rows: int) -> int:
         """Steps of all images."""
         return -(-self.images // images) * -(-self.rows // rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from imbrex.chip import GpuMachine, Machine
+from imbrex.chip import VECTOR_BYTES, GpuMachine, Machine
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
@@ -14,7 +14,6 @@ from imbrex.view.swizzle import TileKernel, kernel_name
 __all__ = ["ALGORITHM", "data_tiled_tuning", "in_full", "usual_kernel"]
 
 ALGORITHM: Final = "data_tiled"
-LOAD_BYTES: Final = 16
 EDGE: Final = 16
 
 
@@ -37,7 +36,7 @@ def usual_kernel(dtype: DType, chip: str) -> TileKernel:
     if not found:
         raise Diagnostic(f"no matrix instruction of {chip} multiplies {dtype.name} in tiles of {EDGE}x{EDGE}")
     fastest = max(found, key=lambda i: i.flops / i.cycles[chip])
-    unroll_k = max(1, LOAD_BYTES // (fastest.a_elements * dtype.bytes))
+    unroll_k = max(1, VECTOR_BYTES // (fastest.a_elements * dtype.bytes))
     return TileKernel(fastest, (4, 4, unroll_k), (2, 2, 1))
 
 

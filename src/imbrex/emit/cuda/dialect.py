@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.emit import c
 from imbrex.emit.gpu import reference
 from imbrex.emit.gpu.solver import shared_buffers
 from imbrex.index.expr import Lin, lin
 from imbrex.lower.stmt import Buffer, For, Kernel, Let, Move, Ref, View, walk
-
-ALIGNMENT = 16
-"""Bytes: of every shared buffer, so that an access of a vector is whole."""
 
 
 @dataclass(frozen=True)
@@ -92,4 +90,4 @@ def _offsets(kernel: Kernel) -> dict[str, int]:
 
 
 def _aligned(size: int) -> int:
-    return -(-size // ALIGNMENT) * ALIGNMENT
+    return -(-size // VECTOR_BYTES) * VECTOR_BYTES

@@ -7,7 +7,7 @@ from functools import reduce
 from math import prod
 from typing import assert_never
 
-from imbrex.chip import COPY_BYTES, GpuMachine
+from imbrex.chip import COPY_BYTES, VECTOR_BYTES, GpuMachine
 from imbrex.emit import c
 from imbrex.emit.cuda.member import are_of_count, boolean, method, static, static_or_method
 from imbrex.index.atom import Param
@@ -161,8 +161,10 @@ def _left(form: Lanes, tile: Tile, machine: GpuMachine) -> str | None:
     size = tile.k if form.along == "k" else tile.d
     along, bounds = var(form.along, size), list[Lin]()
     is_whole = form.along == tile.major and not (form.offset - along).mentions(form.along)
-    pieces = size * tile.element_bytes // 16
-    are_whole = pieces > 0 and machine.wave_size % pieces == 0 and tile.bytes % (16 * WARPGROUP) == 0
+    pieces = size * tile.element_bytes // VECTOR_BYTES
+    are_whole = (
+        pieces > 0 and machine.wave_size % pieces == 0 and tile.bytes % (VECTOR_BYTES * WARPGROUP) == 0
+    )
     if not is_whole or not are_whole or form.width * tile.element_bytes >= COPY_BYTES:
         return None
     others = [g for g in form.guards if not g.index.mentions(form.along)]

@@ -41,7 +41,6 @@ from imbrex.ir.shape import element_of, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.ir.task import direction_of, task_of
 from imbrex.problem.layout import ROLES
-from imbrex.view.conv.phase_box import Phases
 from imbrex.view.conv.phase_tiles import PhaseTile
 from imbrex.view.conv.share_sum import ShareSum
 from imbrex.view.conv.whole_images import NOT_SERVED
@@ -143,7 +142,7 @@ def _gridwise(op: ConvOp, made: Made, copies: Sequence[Mapping[str, SSAValue]], 
         described["taps"] = (made.taps.count, made.taps.channels, made.taps.step)
     for of, copied in zip(made.views, copies, strict=True):
         view = of.view if isinstance(of, PhaseTile) else of
-        phases = Phases(of.phases, of.box, of.lengths) if isinstance(of, PhaseTile) else None
+        phases = of.phases if isinstance(of, PhaseTile) else None
         operands = _operands(op, view, own | dict(copied), run)
         given = properties({**described, "store_method": _store_method(made, view), "phases": phases})
         run.add(GridwiseGemmOp.build(operands=[*operands, []], properties=given))

@@ -29,7 +29,7 @@ from math import gcd
 from imbrex.index.map import Entry, Layer, passing, replacing
 from imbrex.index.rule import Broadcast, Embed, Merge, Pad, Unmerge
 from imbrex.view.conv.implicit_gemm import Axis, Convolution, more_channels, order_of, stacked
-from imbrex.view.conv.phase_box import PhaseBox
+from imbrex.view.conv.phase_box import PhaseBox, Phases
 from imbrex.view.conv.phase_rows import Rows, Together, row_products
 from imbrex.view.gemm.product import GemmView
 
@@ -38,15 +38,10 @@ __all__ = ["PhaseTile", "phase_count", "phase_tiles"]
 
 @dataclass(frozen=True)
 class PhaseTile:
-    """A product; the phase of each of the equal parts of its K; where phases lie among C's columns.
-
-    lengths: of a part of K, what batch after batch, in turns, has of it; beyond the filter is zero.
-    """
+    """A product, and its phases."""
 
     view: GemmView
-    phases: tuple[int, ...]
-    box: PhaseBox
-    lengths: tuple[int, ...]
+    phases: Phases
 
 
 def phase_tiles(conv: Convolution, channel_multiple: int = 1, vector: int = 1) -> tuple[PhaseTile, ...]:
@@ -70,7 +65,7 @@ def _tile(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry], v
     phases = tuple(first + (width.dilation * x - width.before) % width.stride for x in range(width.window))
     view = _view(conv, rows, more, box)
     channels = dict(view.a.upper)["gemmK"] // (rows.taps * width.window)
-    return PhaseTile(view, phases, box, tuple(taps * channels for taps in rows.counts))
+    return PhaseTile(view, Phases(phases, box, tuple(taps * channels for taps in rows.counts)))
 
 
 def _view(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry], box: PhaseBox) -> GemmView:

@@ -131,7 +131,9 @@ class RasterProduct:
         else:
             (view,) = backward_data_v4r1(replace(conv, input=grown), True, self.channel_multiple)
         b, c = view.b, Map((*view.c.layers, cropped(dims, wanted)))
-        return GemmView(view.a, *(map if self.together == 1 else self._in_digits(map) for map in (b, c)))
+        if self.together > 1:
+            b, c = self._in_digits(b), self._in_digits(c)
+        return GemmView(view.a, b, c)
 
     def _in_digits(self, map: Map) -> Map:
         """Pixels in the order of digits, slowest first."""

@@ -19,7 +19,7 @@ from math import prod
 from imbrex.index.map import Dim, Entry, Layer, Map, passing, replacing
 from imbrex.index.rule import Broadcast, Merge, Pad, Slice, Unmerge
 
-__all__ = ["TOGETHER", "Entry", "TurnedTile", "launched", "passing"]
+__all__ = ["TurnedTile", "launched"]
 
 TOGETHER = 4
 """Neighbouring positions that lanes take at a time, in 16 bytes or less of a row."""

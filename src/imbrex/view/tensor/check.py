@@ -15,9 +15,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.index.map import Map
 from imbrex.view.tensor.form import Box, Piece, Walk
-from imbrex.view.tensor.limit import ALIGNMENT
 from imbrex.view.tensor.tiling import INNER, ROW, Run
 
 __all__ = ["differs", "misplaced", "offsets"]
@@ -79,8 +79,8 @@ def misplaced(
     """
     for piece, run in zip(form.pieces, runs, strict=True):
         first = np.asarray(piece.coords[0].eval(_environment(variables, run))) * element_bytes
-        if (inside := first[first % ALIGNMENT != 0]).size:
-            return f"a piece begins {int(inside[0])} bytes into a row, not a multiple of {ALIGNMENT}"
+        if (inside := first[first % VECTOR_BYTES != 0]).size:
+            return f"a piece begins {int(inside[0])} bytes into a row, not a multiple of {VECTOR_BYTES}"
     return None
 
 

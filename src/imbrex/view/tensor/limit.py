@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.view.tensor.form import Box, Walk
 
-__all__ = ["ALIGNMENT", "MOST_BOX", "beyond_limits"]
+__all__ = ["MOST_BOX", "beyond_limits"]
 
-ALIGNMENT: Final = 16
 MOST_SIZE: Final = 1 << 31
 """Largest size of a dim whose coordinates, signed words, a kernel counts; the driver takes twice as many."""
 MOST_STRIDE_BYTES: Final = 1 << 40
@@ -31,17 +31,17 @@ def beyond_limits(form: Box | Walk, element_bytes: int) -> str | None:
 
 
 def _common(form: Box | Walk, element_bytes: int) -> Iterator[str]:
-    if (first := form.base * element_bytes) % ALIGNMENT:
+    if (first := form.base * element_bytes) % VECTOR_BYTES:
         yield f"the first element is {first} bytes into the array, not a multiple of 16"
     for size, stride in zip(form.sizes[1:], form.strides, strict=True):
-        if stride * element_bytes % ALIGNMENT:
+        if stride * element_bytes % VECTOR_BYTES:
             yield f"a stride of {stride * element_bytes} bytes is not a multiple of 16"
         if stride * element_bytes >= MOST_STRIDE_BYTES:
             yield f"an axis of {size}, {stride * element_bytes} bytes apart, is too long"
     if max(form.sizes) > MOST_SIZE:
         yield f"an axis of {max(form.sizes)} has more than 2^31 elements"
     row = (form.box[0] if isinstance(form, Box) else form.channels) * element_bytes
-    if row % ALIGNMENT or row > (form.swizzle or row):
+    if row % VECTOR_BYTES or row > (form.swizzle or row):
         yield f"{row} bytes are not a row of the swizzle, {form.swizzle} bytes"
     if max(form.steps) > MOST_STEP:
         yield f"a stride of {max(form.steps)} elements is more than {MOST_STEP}"

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.index.expr import var
 from imbrex.index.map import Map
 from imbrex.view.tensor.box import along_inner, boxed
 from imbrex.view.tensor.check import differs, misplaced
 from imbrex.view.tensor.form import Box, ElementType, Refused
-from imbrex.view.tensor.limit import ALIGNMENT, beyond_limits
+from imbrex.view.tensor.limit import beyond_limits
 from imbrex.view.tensor.space import spaces
 from imbrex.view.tensor.tiling import INNER, ROW, Run
 
@@ -69,4 +70,4 @@ def store_access(
 def _in_pieces(form: Box, element_bytes: int) -> str | None:
     """Why rows are not written in whole pieces, or None."""
     row = form.sizes[0] * element_bytes
-    return f"rows of {row} bytes end inside of a piece of {ALIGNMENT}" if row % ALIGNMENT else None
+    return f"rows of {row} bytes end inside of a piece of {VECTOR_BYTES}" if row % VECTOR_BYTES else None

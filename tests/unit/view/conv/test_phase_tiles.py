@@ -88,14 +88,14 @@ def loaded(map: Map, array: Array) -> Array:
 
 def computed(tile: PhaseTile, filters: Array, output: Array) -> Array:
     a, b = loaded(tile.view.a, filters), loaded(tile.view.b, output)
-    length = a.shape[1] // len(tile.phases)
+    length = a.shape[1] // len(tile.phases.of)
     found = np.zeros((a.shape[0], a.shape[2], b.shape[2] * tile.view.phases), np.int64)
     columns = np.arange(b.shape[2])
-    for batch, (number, phase) in product(range(a.shape[0]), enumerate(tile.phases)):
-        first, taken = number * length, tile.lengths[batch % len(tile.lengths)]
+    for batch, (number, phase) in product(range(a.shape[0]), enumerate(tile.phases.of)):
+        first, taken = number * length, tile.phases.lengths[batch % len(tile.phases.lengths)]
         assert not a[batch, first + taken : first + length].any(), "what is left out of a part is zero"
         part = slice(first, first + taken)
-        (stored,), _ = tile.box.stored_columns(columns.size).evaluate([columns, phase])
+        (stored,), _ = tile.phases.box.stored_columns(columns.size).evaluate([columns, phase])
         found[batch][:, stored] += a[batch, part].T @ b[batch, part]
     return found
 
@@ -127,8 +127,8 @@ def test_phases_in_another_order_are_not() -> None:
     rng = np.random.default_rng(0)
     filters, output = (rng.integers(1, 4, [d.size for d in array]) for array in (conv.filter, conv.output))
     (tile,) = phase_tiles(conv)
-    other = replace(tile, phases=(0, 1, 1))
-    assert (tile.phases, tile.lengths) == ((1, 0, 1), (FILTERS, 2 * FILTERS))
+    other = replace(tile, phases=replace(tile.phases, of=(0, 1, 1)))
+    assert (tile.phases.of, tile.phases.lengths) == ((1, 0, 1), (FILTERS, 2 * FILTERS))
     assert not np.array_equal(computed(tile, filters, output), computed(other, filters, output))
 
 
@@ -156,5 +156,5 @@ def test_rows_of_a_single_tap_have_zeros_beside_them() -> None:
     conv = window((8, 56), (1, 1), padding=((0, 0), (0, 0)))
     assert conv is not None and phase_count(conv) == 4
     (tile,) = phase_tiles(conv, vector=8)
-    assert (tile.phases, tile.box) == ((0,), PhaseBox(rows=2, run=4, residues=2))
+    assert (tile.phases.of, tile.phases.box) == ((0,), PhaseBox(rows=2, run=4, residues=2))
     assert vector_width(tile.view.c, "gemmN") == 8
