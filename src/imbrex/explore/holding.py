@@ -21,7 +21,7 @@ from imbrex.config.tuning import Tuning
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
 from imbrex.explore.products import Product
-from imbrex.index.map import Dim, Layer, Map, layer_over
+from imbrex.index.map import Dim, Layer, Map, joined_names, layer_over
 from imbrex.index.rule import Broadcast, Fixed, Merge, PassThrough, Unmerge
 from imbrex.lower.warpgroup.parts import PingPong, Plain, SplitRows
 from imbrex.lower.warpgroup.pipeline import Pipeline
@@ -159,7 +159,7 @@ def _numbered(above: Map, lanes: int) -> Map:
         above.upper,
         (Fixed(0), "", "workgroup"),
         (Unmerge(), "wave lane", "workitem"),
-        (Merge(), "register", " ".join(d.name for d in own)),
+        (Merge(), "register", joined_names(own)),
         order=["wave", "lane", "register"],
         wave=items // lanes,
         lane=lanes,

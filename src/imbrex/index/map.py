@@ -283,6 +283,11 @@ def merging(lower: Sequence[Dim], **digits: str) -> Layer:
     return layer_over(lower, *entries)
 
 
+def joined_names(dims: Iterable[Dim]) -> str:
+    """The names of dims, as an entry has them."""
+    return " ".join(d.name for d in dims)
+
+
 def unchanged(names: Iterable[str]) -> list[Entry]:
     """The entries by which dims pass as they are."""
     return [(PassThrough(), name, name) for name in names]

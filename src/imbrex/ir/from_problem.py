@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from imbrex.config.algorithm.table import number_of, row_of
 from imbrex.config.tuning import Tuning
-from imbrex.index.map import Dim, Layer, Map, layer_over
+from imbrex.index.map import Dim, Layer, Map, joined_names, layer_over
 from imbrex.index.rule import Broadcast, Fixed, PassThrough, Unmerge
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Keyword, Names, Padding
 from imbrex.ir.chosen import Tuned
@@ -130,7 +130,7 @@ def _along(along: Along, dims: tuple[Dim, ...], problem: Problem) -> Layer:
     }[along]
     kept = [d for d in dims if d.name in names]
     rule = Fixed(0) if not kept else PassThrough() if len(kept) == 1 else Unmerge()
-    entry = (rule, " ".join(d.name for d in kept), lower)
+    entry = (rule, joined_names(kept), lower)
     others = [(Broadcast(), d.name, "") for d in dims if d not in kept]
     below = (Dim(lower, prod(d.size for d in kept)),)
     return layer_over(below, entry, *others, order=[d.name for d in dims], **dict(dims))

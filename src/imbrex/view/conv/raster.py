@@ -23,6 +23,7 @@ from imbrex.view.gemm.product import GemmView
 
 __all__ = [
     "Raster", "RasterDirection", "RasterProduct", "cropped", "least_line", "raster_of", "resized",
+    "with_output",
 ]  # fmt: skip
 
 RasterDirection = Literal["forward", "backward_data"]
@@ -119,17 +120,13 @@ class RasterProduct:
 
     def _whole(self, conv: Convolution) -> GemmView:
         """The gemm of as many images as are together, or a multiple."""
-        is_forward = self.direction == "forward"
-        dims, names = (conv.output, ("ho", "wo")) if is_forward else (conv.input, ("hi", "wi"))
-        wanted = dict(zip(names, (self.height, self.line), strict=True))
-        grown = resized(dims, wanted)
-        if is_forward:
-            (top, bottom), (left, right) = conv.padding
-            below, beside = self.height - conv.height.out, self.line - conv.width.out
-            pads = ((top, bottom + below), (left, right + beside))
-            view = forward(replace(conv, output=grown, padding=pads), True, self.channel_multiple)
+        if self.direction == "forward":
+            dims, wanted = conv.output, {"ho": self.height, "wo": self.line}
+            view = forward(with_output(conv, wanted), True, self.channel_multiple)
         else:
-            (view,) = backward_data_v4r1(replace(conv, input=grown), True, self.channel_multiple)
+            dims, wanted = conv.input, {"hi": self.height, "wi": self.line}
+            grown = replace(conv, input=resized(dims, wanted))
+            (view,) = backward_data_v4r1(grown, True, self.channel_multiple)
         b, c = view.b, Map((*view.c.layers, cropped(dims, wanted)))
         if self.together > 1:
             b, c = self._in_digits(b), self._in_digits(c)
@@ -149,6 +146,14 @@ class RasterProduct:
 def resized(dims: Sequence[Dim], sizes: Mapping[str, int]) -> tuple[Dim, ...]:
     """The dims of an array with other sizes of some of them."""
     return tuple(Dim(d.name, sizes.get(d.name, d.size)) for d in dims)
+
+
+def with_output(conv: Convolution, sizes: Mapping[str, int]) -> Convolution:
+    """The convolution with an output `resized`, and with as much more padding."""
+    (top, bottom), (left, right) = conv.padding
+    grown = replace(conv, output=resized(conv.output, sizes))
+    below, beside = grown.height.out - conv.height.out, grown.width.out - conv.width.out
+    return replace(grown, padding=((top, bottom + below), (left, right + beside)))
 
 
 def cropped(dims: Sequence[Dim], sizes: Mapping[str, int]) -> Layer:

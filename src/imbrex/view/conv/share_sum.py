@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from imbrex.index.map import Dim, Layer, Map, merging, replacing
-from imbrex.view.conv.weight_raster import SHARE, with_leading
+from imbrex.index.map import Dim, Layer, Map, joined_names, merging, replacing
+from imbrex.view.conv.weight_raster import SHARE
 from imbrex.view.work.fold import Total
 
 __all__ = ["ShareSum"]
@@ -47,18 +47,15 @@ class ShareSum:
 
     @property
     def written(self) -> Map:
-        return Map((*self.total.stored(), merging(self.filter, cell=self._names)))
+        return Map((*self.total.stored(), merging(self.filter, cell=joined_names(self.stored[1:]))))
 
     def shared(self, sums: Map, below: Sequence[Layer]) -> Map:
         """A map to (share, the filter's dims) down to the shares.  below: layers of the filter."""
         share, *_ = self.stored
+        wider = Map(tuple(below)).with_leading([share]).layers if below else ()
         ordered = replacing(self.stored, order=[d.name for d in (share, *self.filter)])
-        return Map((*sums.layers, *(with_leading(layer, share) for layer in below), ordered))
-
-    @property
-    def _names(self) -> str:
-        return " ".join(d.name for d in self.stored[1:])
+        return Map((*sums.layers, *wider, ordered))
 
     @property
     def _cells(self) -> Layer:
-        return merging(self.stored, **{SHARE: SHARE}, cell=self._names)
+        return merging(self.stored, **{SHARE: SHARE}, cell=joined_names(self.stored[1:]))

@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from imbrex.index.map import Dim, Entry, Layer, Map, Step, merging, passing
+from imbrex.index.map import Dim, Entry, Layer, Map, merging, passing
 from imbrex.index.rule import Broadcast, Merge, PassThrough, Slice, Unmerge
 from imbrex.view.conv.implicit_gemm import Convolution, backward_weight
-from imbrex.view.conv.raster import cropped, resized
+from imbrex.view.conv.raster import cropped, resized, with_output
 from imbrex.view.gemm.product import GemmView
 
-__all__ = ["SHARE", "WeightRaster", "with_leading"]
+__all__ = ["SHARE", "WeightRaster"]
 
 PIXELS: Final = ("n", "ho", "wo")
 SHARE: Final = "share"
@@ -79,16 +79,9 @@ class WeightRaster:
     @cached_property
     def _grown(self) -> Convolution:
         """The convolution with whole tiles of pixels."""
-        conv = self.conv
         sizes = {"n": self._parts * self.images, "ho": self._strips * self.rows, "wo": self.line}
-        (top, bottom), (left, right) = conv.padding
-        below, beside = sizes["ho"] - conv.height.out, sizes["wo"] - conv.width.out
-        return replace(
-            conv,
-            input=resized(conv.input, {"n": sizes["n"]}),
-            output=resized(conv.output, sizes),
-            padding=((top, bottom + below), (left, right + beside)),
-        )
+        images = resized(self.conv.input, {"n": sizes["n"]})
+        return replace(with_output(self.conv, sizes), input=images)
 
     def _product(self, map: Map) -> tuple[Layer, ...]:
         """Above an operand of the plain product: (gemmG, gemmK, its own dim)."""
@@ -112,7 +105,7 @@ class WeightRaster:
 
     def _sums(self, map: Map) -> Map:
         """(gemmG, gemmM, gemmN) -> (share, the filter's dims)."""
-        below = [with_leading(layer, Dim(SHARE, self.shares)) for layer in map.layers]
+        below = map.with_leading([Dim(SHARE, self.shares)]).layers
         layers = self._blocks(below[0].upper)
         return Map((self._top(layers[-1]), *reversed(layers), *below))
 
@@ -133,9 +126,3 @@ class WeightRaster:
         own = {"gemmM": "gemmM", "gemmN": "tap c"}
         own = {name: of for name, of in own.items() if of.split()[0] in dict(below.upper)}
         return merging(below.upper, gemmG=batch, **more, **own)
-
-
-def with_leading(layer: Layer, dim: Dim) -> Layer:
-    """The same layer with another dim, first of all, which it passes through."""
-    step = Step(PassThrough(), (dim.name,), (dim.name,))
-    return Layer((dim, *layer.upper), (dim, *layer.lower), (step, *layer.steps))

@@ -21,7 +21,7 @@ from math import gcd, prod
 from typing import NamedTuple
 
 from imbrex.chip import LINE_BYTES, VECTOR_BYTES
-from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, passing, replacing
+from imbrex.index.map import Dim, Entry, Layer, Map, joined_names, layer_over, passing, replacing
 from imbrex.index.rule import Merge, Pad, PassThrough, Unmerge
 from imbrex.view.copy.data_tiled import Items
 from imbrex.view.gemm.product import overhang
@@ -152,9 +152,7 @@ class ChannelsLast:
     def _merged(self) -> Layer:
         """(outer, inner, channel) over the packed array; no outer where there are no such dims."""
         parts = (("outer", self._outer), ("inner", self.inner))
-        merges: list[Entry] = [
-            (Merge(), name, " ".join(d.name for d in dims)) for name, dims in parts if dims
-        ]
+        merges: list[Entry] = [(Merge(), name, joined_names(dims)) for name, dims in parts if dims]
         return layer_over(self.packed, *merges, (PassThrough(), "channel", self.channel))
 
 

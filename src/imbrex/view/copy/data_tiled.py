@@ -25,7 +25,7 @@ from typing import Final
 from imbrex.chip import VECTOR_BYTES
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin
-from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, replacing
+from imbrex.index.map import Dim, Entry, Layer, Map, joined_names, layer_over, replacing
 from imbrex.index.query import linear, pointer_step
 from imbrex.index.rule import Broadcast, Merge, Pad, PassThrough, Unmerge
 from imbrex.view.gemm.product import GemmView, overhang
@@ -139,7 +139,7 @@ class DataTiled:
             below.upper,
             (Merge(), "item", " ".join((*(d.name for d in outer), "beside"))),
             (PassThrough(), "other", "other"),
-            (Merge() if slots else Broadcast(), "slot", " ".join(d.name for d in slots)),
+            (Merge() if slots else Broadcast(), "slot", joined_names(slots)),
             slot=1,
         )
         workgroups = -(-dict(numbered.upper)["item"] // workitems)

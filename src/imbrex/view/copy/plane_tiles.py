@@ -22,13 +22,12 @@ the element.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 from typing import Final, NamedTuple
 
 from imbrex.chip import LINE_BYTES, VECTOR_BYTES
-from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, passing
+from imbrex.index.map import Dim, Entry, Layer, Map, joined_names, layer_over, passing
 from imbrex.index.query import vector_width
 from imbrex.index.rule import Embed, Merge, Pad, PassThrough, Slice, Unmerge
 from imbrex.view.copy.channels_last import ChannelsLast
@@ -82,7 +81,7 @@ class PlaneTiles:
         of, tile = self.of, self.tile
         counts = {"part": self._parts, "row": tile.rows, "slot": tile.slots}
         split = passing(of.packed, (Unmerge(), "part row slot", of.channel), **counts)
-        merged = passing(split.upper, (Merge(), "position", _names(of.inner)))
+        merged = passing(split.upper, (Merge(), "position", joined_names(of.inner)))
         sizes = {"block": self._blocks, "position": tile.positions}
         blocks = passing(merged.upper, (Unmerge(), "block position", "position"), **sizes)
         tiled = passing(blocks.upper, (Merge(), "tile", self._tile_names))
@@ -93,7 +92,7 @@ class PlaneTiles:
     def _stretch(self) -> tuple[Layer, ...]:
         """(workgroup, piece, slot) -> array: of whole planes, one piece after the other."""
         tile = self.tile
-        lower = passing(self._memory, (Merge(), "element", _names(self._memory)))
+        lower = passing(self._memory, (Merge(), "element", joined_names(self._memory)))
         more = self._over * tile.pieces // tile.tiles * tile.slots
         padded = (passing(lower.upper, (Pad(0, more), "element", "element")),) if more else ()
         sizes = {"workgroup": self.workgroups, "piece": tile.pieces, "slot": tile.slots}
@@ -106,7 +105,7 @@ class PlaneTiles:
         """(workgroup, piece, slot) -> array: the pieces of lines that are read."""
         tile = self.tile
         line, column = tile.inside
-        merged = passing(self._memory, (Merge(), "element", _names(self.plane)))
+        merged = passing(self._memory, (Merge(), "element", joined_names(self.plane)))
         channels: Entry = (Unmerge(), "part row channel", self.of.channel)
         lines: Entry = (Unmerge(), "block line piece slot", "element")
         counts = {"part": self._parts, "row": tile.rows, "channel": tile.slots}
@@ -151,7 +150,7 @@ class PlaneTiles:
 
     @property
     def _tile_names(self) -> str:
-        return f"{_names(self.of.ahead)} part block".strip()
+        return f"{joined_names(self.of.ahead)} part block".strip()
 
 
 def plane_tiles(
@@ -233,7 +232,3 @@ def _sampled(within: Layer, slots: int) -> _Line | None:
         return None
     span, used = steps[0] * within.lower[-1].size, steps[1] * (counts[1] - 1) + 1
     return None if span % slots else _Line(steps[1], span, -(-used // slots) * slots, counts[1])
-
-
-def _names(dims: Sequence[Dim]) -> str:
-    return " ".join(d.name for d in dims)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from imbrex.index.map import Dim, Entry, Layer, Map, passing, replacing
+from imbrex.index.map import Dim, Entry, Layer, Map, joined_names, passing, replacing
 from imbrex.index.rule import Broadcast, Merge, Pad, Slice, Unmerge
 
 __all__ = ["TurnedTile", "launched"]
@@ -127,9 +127,8 @@ class TurnedTile:
     def _tiles(self, shared: tuple[Dim, ...], parts: Mapping[str, int]) -> tuple[Layer, ...]:
         """(the parts of a row, slot, position) -> shared."""
         gap = self._without_gap(shared)
-        names = " ".join(d.name for d in self.inside)
         sizes = {"slot": self.slots, **dict(self.inside)}
-        split = passing(gap.upper, (Unmerge(), f"slot {names}", "column"), **sizes)
+        split = passing(gap.upper, (Unmerge(), f"slot {joined_names(self.inside)}", "column"), **sizes)
         used = passing(split.upper, (Slice(0, prod(parts.values())), "row", "row"))
         tiled = passing(used.upper, (Unmerge(), " ".join(parts), "row"), **parts)
         part: tuple[Layer, ...] = ()
@@ -137,7 +136,7 @@ class TurnedTile:
             own = {d.name for d in self.inside}
             part = Map((self.within,)).with_leading([d for d in tiled.upper if d.name not in own]).layers
         above = part[0].upper if part else tiled.upper
-        merged = passing(above, (Merge(), "position", " ".join(d.name for d in self.seen)))
+        merged = passing(above, (Merge(), "position", joined_names(self.seen)))
         return merged, *part, tiled, used, split, gap
 
     def stored(self, dims: tuple[Dim, ...]) -> tuple[Layer, ...]:

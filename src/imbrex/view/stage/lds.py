@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never, get_args
 
 from imbrex.chip import VECTOR_BYTES
-from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, unchanged
+from imbrex.index.map import Dim, Entry, Layer, Map, joined_names, layer_over, unchanged
 from imbrex.index.rule import Merge, PassThrough, Slice, Unmerge, Xor
 
 __all__ = ["LDS_KINDS", "LdsKind", "LdsLayout", "linear", "pack_of", "spaced", "stored"]
@@ -132,7 +132,7 @@ def linear(dims: Sequence[Dim], threads: int, vector: int, wave: int = 64) -> tu
     for d in dims:
         size *= d.size
     sizes = {"repeat": size // (threads * vector), "wave": threads // wave, "lane": wave, "element": vector}
-    flat = layer_over(dims, (Merge(), "place", " ".join(d.name for d in dims)))
+    flat = layer_over(dims, (Merge(), "place", joined_names(dims)))
     split = layer_over(flat.upper, (Unmerge(), " ".join(sizes), "place"), order=None, **sizes)
     items = layer_over(
         split.upper,
