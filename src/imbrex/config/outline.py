@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from imbrex.chip import VECTOR_BYTES, GpuMachine
+from imbrex.config.algorithm.channels_last import ALL_READ
 from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.algorithm.table import Algorithm, number_of, row_of
 from imbrex.config.algorithm.task import task_of
@@ -63,7 +64,7 @@ def _images_last(request: Request, problem: Conv2d, row: Algorithm) -> bool:
     is_pixels = taps == (1, 1) and moves == ((1, 1), (0, 0), (0, 0))
     conv = task_of(problem).conv
     lie_last = (conv.input[-1].name, conv.output[-1].name) == ("c", "k")
-    is_last = row.packs in ("channels_last", "all_last") or lie_last
+    is_last = row.packs in ALL_READ or lie_last
     return not is_pixels and is_last and problem.n * problem.dtype.bytes % max(STEP_BYTES) == 0
 
 

@@ -23,8 +23,8 @@ from imbrex.view.copy.plane_tiles import PlaneTiles, line_tiles, plane_tiles
 from imbrex.view.copy.sampled import Sampled, sampled
 
 __all__ = [
-    "ALREADY", "COPIED", "RESULT_STAYS", "Packed", "copy_of", "packed_alone", "packed_arrays", "pays",
-    "sampled_input", "unpacked_tiles",
+    "ALL_READ", "ALREADY", "COPIED", "RESULT_STAYS", "Packed", "copy_of", "packed_alone", "packed_arrays",
+    "pays", "sampled_input", "unpacked_tiles",
 ]  # fmt: skip
 
 ALREADY: Final = f"channels run fastest in all that is read, in whole packs of {VECTOR_BYTES} bytes"
@@ -81,6 +81,8 @@ COPIED: Final[Mapping[str, Callable[[ConvTask], Packed]]] = {
     "all_last": packed_all,
 }
 """What each key of an operation asks to copy."""
+ALL_READ: Final = ("channels_last", "all_last")
+"""The keys that ask for all that is read."""
 
 
 def pays(task: ConvTask) -> bool:

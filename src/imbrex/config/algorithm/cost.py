@@ -10,6 +10,7 @@ from math import inf
 from imbrex.chip import SECTOR_BYTES, CpuMachine, GpuMachine
 from imbrex.config import choose, share_cost
 from imbrex.config.algorithm.product import Lanes, Product, Products
+from imbrex.config.algorithm.table import row_of
 from imbrex.config.channel_cost import channel_cycles
 from imbrex.config.configuration import Configuration
 from imbrex.config.halo.lines import WindowTuning
@@ -104,7 +105,9 @@ def _scattered_bytes(problem: Problem, algorithm: str | None) -> int:
     """Bytes of a filter's gradient whose channels do not come last: neighbouring lanes write an element each,
     with what lies between, or a sector.  512 x 512 x 3 x 3 took 16 us longer so on an H200.
     """
-    if not isinstance(problem, Conv2d) or problem.direction != "backward_weight" or algorithm == "all_last":
+    row = row_of(algorithm)
+    is_copied = row is not None and row.copies == "what is read, and the result"
+    if not isinstance(problem, Conv2d) or problem.direction != "backward_weight" or is_copied:
         return 0
     taps = problem.y * problem.x
     if taps == 1 or problem.filter_layout[-1] == "c":
