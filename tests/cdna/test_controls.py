@@ -107,6 +107,7 @@ def test_a_wait_for_one_load_too_few_is_seen(gpu: Gpu, tmp_path: Path) -> None:
 
 
 AHEAD = "v1:xdlops:128,128,8,64,64,8,mfma_f32_32x32x16_f16,xor,ahead,swapped,1,{}"
+SIXTEENS = "v1:xdlops:64,224,8,32,112,8,mfma_f32_16x16x32_f16,xor,ahead,straight,1,{}"
 MUTANTS = (
     (r"s_barrier", lambda found: "s_nop 0"),
     (r"vmcnt\((\d+)\)", lambda found: f"vmcnt({int(found[1]) + 1})"),
@@ -116,18 +117,27 @@ MUTANTS = (
 
 
 @pytest.mark.parametrize(
-    ("buffers", "a", "b"),
-    one_in(2, [(2, False, True), (2, True, False), (3, False, False), (3, False, True)]),
+    ("tuning", "loads", "buffers", "a", "b"),
+    one_in(
+        2,
+        [
+            (AHEAD, 8, 2, False, True),
+            (AHEAD, 8, 2, True, False),
+            (AHEAD, 8, 3, False, False),
+            (SIXTEENS, 9, 4, False, True),
+        ],
+    ),
 )
 def test_every_mutant_of_a_loop_that_reads_ahead_is_seen(
-    buffers: int, a: bool, b: bool, gpu: Gpu, tmp_path: Path
+    tuning: str, loads: int, buffers: int, a: bool, b: bool, gpu: Gpu, tmp_path: Path
 ) -> None:
-    """One barrier, or one wait, of the loop's text at a time; all of them."""
+    """One barrier, or one wait, of the loop's text at a time; all of them.  loads: of a tile, by a lane."""
     gpu("gfx950")
-    problem = Gemm(128, 128, 64 * (3 * buffers + 2), transpose_a=a, transpose_b=b, dtype="f16")
-    kernel = compile(problem, "gfx950", AHEAD.format(buffers))
+    m, n = (int(number) for number in tuning.split(":")[2].split(",")[:2])
+    problem = Gemm(m, n, 64 * (3 * buffers + 2), transpose_a=a, transpose_b=b, dtype="f16")
+    kernel = compile(problem, "gfx950", tuning.format(buffers))
     waits = set(re.findall(r"vmcnt\(\d+\)", loop_of(kernel)[1]))
-    assert waits == {f"vmcnt({8 * (buffers - 2)})"}, "whole tiles stay under way"
+    assert waits == {f"vmcnt({loads * (buffers - 2)})"}, "whole tiles stay under way"
     assert seen_mutants(kernel, tmp_path) >= 10
 
 

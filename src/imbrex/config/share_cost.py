@@ -61,8 +61,10 @@ GENERAL_START = 1500.0
 FLAG, READ_BYTES = 750.0, 64
 """Cycles until a compute unit sees what another one wrote, and bytes of sums that it then reads in one."""
 
-CONSIDERED, ON_GPU = 64, 12
-"""Tunings that are looked at for sharing, the best for one thread first; on a GPU, where one simulates."""
+CONSIDERED, ON_GPU, OF_WAVES = 64, 12, 40
+"""Tunings that are looked at for sharing, the best for one thread first; on a GPU, where one simulates; of
+waves, where a bound says first whether that is worth it.
+"""
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,8 @@ def _considered(context: GemmContext, machine: Machine, family: Family) -> Seque
     ranked = rank(candidates(context, machine, family), context, alone)
     legal = (t for t in ranked if not check(t, context, machine) and _may_share(t, context, machine))
     most = CONSIDERED if isinstance(machine, CpuMachine) else ON_GPU
+    if ranked and isinstance(ranked[0], XdlopsTuning):
+        most = OF_WAVES
     return [t for t, _ in zip(legal, range(most), strict=False)]
 
 

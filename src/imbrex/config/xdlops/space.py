@@ -12,6 +12,7 @@ from imbrex.config.context import GemmContext
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.dtype import DType
+from imbrex.view.mma import Instruction
 
 __all__ = ["BLOCKS", "STEP_BYTES", "wave_space"]
 
@@ -49,9 +50,21 @@ BLOCKS: Final = (
     (64, 4, 64, 4),
 )
 """m, n of a block tile and of a wave tile, of eight waves or fewer."""
-PAST_REGISTERS: Final[tuple[CopyKind, ...]] = ("direct", "ahead")
-LARGE: Final = 128 * 128
-"""Elements of a tile that is read ahead."""
+AHEAD: Final = (
+    (128, 448, 64, 112),
+    (448, 128, 112, 64),
+    (192, 192, 96, 48),
+    (192, 192, 48, 96),
+    (128, 224, 64, 112),
+    (224, 128, 112, 64),
+)
+"""The same of tiles that are read ahead only, of sevens and threes: those of powers of two leave a fourth of
+256 compute units without a tile of many a layer.
+"""
+AHEAD_TAPS: Final = ((128, 224, 32, 112), (64, 448, 32, 112), (64, 224, 32, 112), (64, 192, 32, 96))
+"""The same of taps of a row, beside whose guards waves of 64 x 112 have too few registers."""
+SMALL, LARGE = 64 * 128, 128 * 128
+"""Elements of the least tile that is read ahead, and of the least of which two are enough in LDS."""
 STEP_BYTES: Final = (64, 128, 32)
 """Bytes of K, the usual first: of equally good steps the shorter one has fewer addresses to keep."""
 
@@ -65,28 +78,29 @@ def wave_space(context: GemmContext, machine: GpuMachine) -> list[XdlopsTuning]:
     swapped = context.c.vector[1] > context.c.vector[0] or (
         context.c.vector[1] == context.c.vector[0] and context.c.run[1] > context.c.run[0]
     )
+    taps = (1,) if context.taps is None or swapped else (1, context.taps.count)
     found: list[XdlopsTuning] = []
     for kpack in _packs(dtype, machine):
-        for (m, n, m_wave, n_wave), step, buffers in product(BLOCKS, STEP_BYTES, (2, 1)):
-            k = _power(step, kpack * dtype.bytes)
-            if k:
-                turns = _turns(context, swapped, m_wave, dtype)
-                staged = XdlopsTuning(
-                    m, n, k, m_wave, n_wave, kpack, swapped=swapped, interleave=turns, buffers=buffers
-                )
-                found += _of_step(staged, context, machine)
-                if context.taps is not None and not swapped:
-                    found += _of_step(replace(staged, taps=context.taps.count), context, machine)
+        for block, step, buffers in product((*BLOCKS, *AHEAD, *AHEAD_TAPS), STEP_BYTES, (2, 1)):
+            m, n, m_wave, n_wave = block
+            if not (k := _power(step, kpack * dtype.bytes)):
+                continue
+            turns = _turns(context, swapped, m_wave, dtype)
+            staged = XdlopsTuning(
+                m, n, k, m_wave, n_wave, kpack, swapped=swapped, interleave=turns, buffers=buffers
+            )
+            for count in taps:
+                one = replace(staged, taps=count)
+                found += _as_needed(one, context, machine) if block in BLOCKS else ()
+                if block not in (AHEAD_TAPS if count == 1 else AHEAD):
+                    found += _ahead(one, context, machine)
     return found
 
 
-def _of_step(staged: XdlopsTuning, context: GemmContext, machine: GpuMachine) -> list[XdlopsTuning]:
-    """The tuning, and those of the same step past the registers."""
-    if staged.buffers != 2:
-        return [staged]
-    direct, ahead = (_direct(replace(staged, copy=copy), context, machine) for copy in PAST_REGISTERS)
-    found = [staged] if direct is None else [staged, direct]
-    return found if ahead is None else [*found, *_ahead(ahead, context.dtype, machine)]
+def _as_needed(staged: XdlopsTuning, context: GemmContext, machine: GpuMachine) -> list[XdlopsTuning]:
+    """The tuning, and that of the same step past the registers: nothing is read ahead."""
+    direct = _direct(staged, "direct", context, machine) if staged.buffers == 2 else None
+    return [staged] if direct is None else [staged, direct]
 
 
 def _power(step: int, pack: int) -> int:
@@ -104,33 +118,50 @@ def _packs(dtype: DType, machine: GpuMachine) -> list[int]:
     return [usual, *sorted(t for t in taken if t > usual)]
 
 
-def _direct(direct: XdlopsTuning, context: GemmContext, machine: GpuMachine) -> XdlopsTuning | None:
+def _direct(
+    staged: XdlopsTuning, copy: CopyKind, context: GemmContext, machine: GpuMachine
+) -> XdlopsTuning | None:
     """The tuning of both operands past the registers, if that goes in the widest accesses that there are.
 
     Rows in turn halve what lanes that transpose read of a bank's width, so that there are none of these.
     """
+    direct = replace(staged, copy=copy)
     alone = replace(direct, interleave=1).plan(context, machine)
     plan = alone if alone.turned(alone.a_copy) else direct.plan(context, machine)
     vectors = {plan.direct_vector(copy) for copy in (plan.a_copy, plan.b_copy)}
     return plan.tuning if vectors == {VECTOR_BYTES // context.dtype.bytes} else None
 
 
-def _ahead(tuning: XdlopsTuning, dtype: DType, machine: GpuMachine) -> list[XdlopsTuning]:
-    """Two and three tiles in LDS, by the largest of the fastest instructions, whose sums stay where they are:
-    of smaller ones the compiler, short of registers, gives a sum another place in each step, and copies it.
-    Of a step of one line of memory, which fills LDS best, and of tiles that leave a compute unit to few
-    workgroups; many hide each other's waits without it.
+def _ahead(staged: XdlopsTuning, context: GemmContext, machine: GpuMachine) -> list[XdlopsTuning]:
+    """Two and three tiles in LDS, of small ones three and four, by the largest of the fastest instructions
+    that divide the wave tile: of smaller ones the compiler, short of registers, gives a sum another place in
+    each step, and copies it.  Of a step of one line of memory, which fills LDS best, and of tiles that leave
+    a compute unit to a workgroup or two; many hide each other's waits without it.
     """
-    if tuning.m_per_block * tuning.n_per_block < LARGE:
+    size = staged.m_per_block * staged.n_per_block
+    lines = machine.rates.line_bytes if machine.rates is not None else 0
+    fills = lines // 2 < staged.k_copied * context.dtype.bytes < 2 * lines
+    if staged.buffers != 2 or size < SMALL or not fills or VECTOR_BYTES not in machine.direct_bytes:
         return []
+    tuning = _direct(staged, "ahead", context, machine)
+    used = None if tuning is None else _largest(tuning, context.dtype, machine)
+    if tuning is None or used is None:
+        return []
+    counts = (2, 3) if size >= LARGE else (3, 4)
+    return [replace(tuning, instruction=used.name, buffers=buffers) for buffers in counts]
+
+
+def _largest(tuning: XdlopsTuning, dtype: DType, machine: GpuMachine) -> Instruction | None:
+    """The largest of the fastest instructions, of those whose tiles in turn divide the wave tile."""
     fast = [i for i in mfma.eligible(dtype, machine.chip) if i.blocks == 1]
     most = max((i.flops / i.cycles[machine.chip] for i in fast), default=0)
-    used = max((i for i in fast if i.flops / i.cycles[machine.chip] == most), key=lambda i: i.m * i.n)
-    lines = machine.rates.line_bytes if machine.rates is not None else 0
-    if not lines // 2 < tuning.k_copied * dtype.bytes < 2 * lines or machine.direct_bytes[0] < VECTOR_BYTES:
-        return []
-    tuning = replace(tuning, instruction=used.name)
-    return [replace(tuning, buffers=buffers) for buffers in (2, 3)]
+    fitting = [
+        i
+        for i in fast
+        if i.flops / i.cycles[machine.chip] == most
+        and tuning.m_per_wave % (i.m * tuning.interleave) == tuning.n_per_wave % i.n == 0
+    ]
+    return max(fitting, key=lambda i: i.m * i.n, default=None)
 
 
 def _turns(context: GemmContext, swapped: bool, m_wave: int, dtype: DType) -> int:
