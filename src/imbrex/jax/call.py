@@ -120,6 +120,7 @@ def convolution(
 ) -> Conv2d:
     """A ValueError where there is none."""
     images, filters = sizes(x, moves.layouts.images), sizes(w, moves.layouts.filters)
+    _expect_values({**filters, **images, "n": 1})
     try:
         return Conv2d(
             direction, _number("n", images["n"], moves.batches), images["c"], images["h"], images["w"],
@@ -136,6 +137,7 @@ def _multiplication(a: Shape, b: Shape, turned: Turned, dtype: Any, epilogue: st
     """A ValueError where there is none.  a, b: of matrices, or of batches of them."""
     m, k = a[-2:][::-1] if turned.a else a[-2:]
     n = b[-2] if turned.b else b[-1]
+    _expect_values({"n": n, "batch": a[0] if len(a) == 3 else 1})
     try:
         return Gemm(
             _number("m", m, turned.batches), n, _number("k", k, turned.batches),
@@ -156,6 +158,14 @@ def _number(name: str, size: Any, batches: Batches) -> int | str:
     return "?"
 
 
+def _expect_values(named: Mapping[str, Any]) -> None:
+    """A ValueError for a size of `jax.export`'s that has no value, where a kernel needs one."""
+    for name, size in named.items():
+        if not isinstance(size, int):
+            message = f"{name} is {size}, which has no value: only numbers of images and rows may have none"
+            raise ValueError(message)
+
+
 def sizes(shape: Shape, layout: str) -> dict[str, int]:
     return dict(zip(layout, shape, strict=True))
 
@@ -163,10 +173,13 @@ def sizes(shape: Shape, layout: str) -> dict[str, int]:
 def _shapes(*given: Any, of: _Known) -> list[Any]:
     """The avals of the results."""
     problem = _problem(of, given)
+    types = {one.role: one.dtype.numpy for one in problem.operands}
+    assert all(one.dtype == types[role] for role, one in zip(of.roles, given, strict=True)), (of, given)
     open_size, number = problem.run_time, 0
     if open_size is not None:  # JAX's own, which has no value yet
         by_role = dict(zip(of.roles, given, strict=True))
-        number = next(by_role[one.role].shape[0] for one in problem.operands if open_size.is_of(one))
+        read = (one for one in problem.operands if open_size.is_of(one) and not one.is_written)
+        number = next(by_role[one.role].shape[0] for one in read)
     return [
         _like(
             given[0],

@@ -80,21 +80,37 @@ def _with_epilogue(pair: Any, added: Mapping[str, Any], known: Any, keeps: bool)
     return called("product", own, text, {"a": one, "b": other, **added})
 
 
+def _in_one_type(back: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule for factors in the type of the result, which is wider where theirs has a byte; its gradients
+    are in theirs.
+    """
+
+    def backward(known: Any, kept: Any, g: Any) -> Any:
+        found = back(known, [one.astype(g.dtype) for one in kept], g)
+        return tuple(gradient.astype(one.dtype) for gradient, one in zip(found, kept, strict=True))
+
+    return backward
+
+
+@_in_one_type
 def _conv_back(moves: Moves, kept: Any, dy: Any) -> Any:
     x, w = kept
     return data(dy, w, (moves, x.shape)), _weight(dy, x, (moves, w.shape))
 
 
+@_in_one_type
 def _data_back(known: tuple[Moves, Shape], kept: Any, g: Any) -> Any:
     dy, w = kept
     return conv(g, w, known[0]), _weight(dy, g, (known[0], w.shape))
 
 
+@_in_one_type
 def _weight_back(known: tuple[Moves, Shape], kept: Any, g: Any) -> Any:
     dy, x = kept
     return conv(x, g, known[0]), data(dy, g, (known[0], x.shape))
 
 
+@_in_one_type
 def _product_back(turned: Turned, kept: Any, g: Any) -> Any:
     a, b = kept
     of_a, of_b, batches, tune = turned

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from imbrex.argument import truth, whole
-from imbrex.dtype import F64, I8, dtype
+from imbrex.dtype import DTYPES, F64, I8, dtype
 from imbrex.function.batches import Batches, expect_batches
 from imbrex.function.window import Pair, integers
 from imbrex.jax.activation import ACTIVATIONS
@@ -31,6 +31,10 @@ from imbrex.problem.epilogue_array import ARRAYS
 __all__ = ["conv2d", "conv_transpose2d", "linear", "matmul"]
 
 jax: Any = import_module("jax")
+
+_FACTORS: Final = [
+    one.array_name for one in DTYPES.values() if one.is_operand and one.dlpack_code is not None
+]
 
 
 def conv2d(
@@ -241,11 +245,11 @@ def _finish(
     """The function's sums with what follows them, in its kernel where that is as exact."""
     scale, bias, residual, channels, shape = more
     element = dtype(one.dtype.name)
-    factor = ARRAYS["channel_scale"].dtype(element, element)
+    factor, sums = ARRAYS["channel_scale"].dtype(element, element), element.output
     for name, array, wanted, of in (
         ("scale", scale, (channels,), factor),
-        ("bias", bias, (channels,), element),
-        ("residual", residual, shape, element),
+        ("bias", bias, (channels,), sums),
+        ("residual", residual, shape, sums),
     ):
         _expect_shape(name, array, wanted)
         if array is not None and dtype(array.dtype.name) != of:
@@ -279,6 +283,8 @@ def _expect_alike(first: str, one: Any, second: str, other: Any, rank: int | Non
             raise ValueError(f"'{name}' should have {rank} dimensions, got the shape {array.shape}")
     if one.dtype != other.dtype:
         raise TypeError(f"'{first}' and '{second}' should be of one type, got {one.dtype} and {other.dtype}")
+    if one.dtype.name not in _FACTORS:
+        raise TypeError(f"'{first}' has dtype {one.dtype}; kernels take {', '.join(_FACTORS)}")
     for name, array in ((first, one), (second, other)):
         if 0 in array.shape:
             raise ValueError(f"'{name}' has no elements, and arrays without any are not supported")

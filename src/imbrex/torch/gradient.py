@@ -94,9 +94,9 @@ def _by_factors(ctx: Any, dz: Any, x: Any, w: Any, scale: Any) -> Any:
     return dx, dw, dscale, dbias, dz if by_residual else None, *(None,) * 7
 
 
-def _expect_alike(dz: Any, factor: Any, is_asked: bool) -> None:
+def _expect_alike(dz: Any, factor: Any, is_needed: bool) -> None:
     """TypeError where gradients by factors are asked for that are narrower than their sums."""
-    if is_asked and dz.dtype != factor.dtype:
+    if is_needed and dz.dtype != factor.dtype:
         kind = str(factor.dtype).removeprefix("torch.")
         raise TypeError(f"factors of {kind} have no gradients; detach them, or convert them before the call")
 

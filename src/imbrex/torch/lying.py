@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
 
+from imbrex.dtype import DTYPES
+
 __all__ = ["images", "matrices", "spans", "sums_type"]
 
 torch: Any = import_module("torch")
@@ -49,8 +51,8 @@ def sums_type(of: Any) -> Any:
     return _SUMS.get(of, of)
 
 
-_FLOATS_OF_A_BYTE: Final = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
 _SUMS: Final = {
-    torch.int8: torch.int32,
-    **{getattr(torch, name): torch.float32 for name in _FLOATS_OF_A_BYTE if hasattr(torch, name)},
+    getattr(torch, one.array_name): getattr(torch, one.output.array_name)
+    for one in DTYPES.values()
+    if one.is_operand and one.pack == 1 and hasattr(torch, one.array_name)
 }

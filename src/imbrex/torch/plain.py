@@ -78,13 +78,12 @@ def product(
 
 def _wide(factor: Any) -> Any:
     """A factor as numbers whose sums are exact, where they are integers, or as wide as the result."""
-    to = torch.float64 if factor.dtype == torch.int8 else sums_type(factor.dtype)
-    return factor.to(to)
+    return factor.to(sums_type(factor.dtype)) if factor.is_floating_point() else factor.double()
 
 
 def _narrow(result: Any, factor: Any) -> Any:
     """A result of wide factors in the type that it has of this one."""
-    return result.round().long().int() if factor.dtype == torch.int8 else result
+    return result if factor.is_floating_point() else result.round().long().to(sums_type(factor.dtype))
 
 
 def _pair(sums: Any, residual: Any, activation: str) -> tuple[Any, Any]:

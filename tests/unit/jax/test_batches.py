@@ -123,13 +123,14 @@ def test_gradients_by_images_have_one_kernel_for_them(problems: list[Any]) -> No
 def test_a_size_without_a_value_is_exported_once(problems: list[Any]) -> None:
     """`jax.export` of a symbolic batch: the program takes every number of images."""
     w, last = some(3, 3, 4, 6), some(180, 7)
+    of_any: dict[str, Any] = {"padding": 1, "dimension_numbers": LAST, "batches": "any"}
 
     def function(x: Any) -> Any:
-        y = ours.conv2d(x, w, padding=1, dimension_numbers=LAST, activation="relu", batches="any")
+        y = ours.conv2d(x, w, activation="relu", **of_any)
         return ours.matmul(y.reshape(y.shape[0], -1), last, batches="any")
 
     (n,) = jax.export.symbolic_shape("n")
-    shape = jax.ShapeDtypeStruct((n, 5, 6, 4), jnp.float32)
+    shape, height = (jax.ShapeDtypeStruct(of, jnp.float32) for of in ((n, 5, 6, 4), (2, n, 6, 3)))
     checks = ours.export_checks(function, shape)
     exported = jax.export.export(jax.jit(function), disabled_checks=checks)(shape)
     for number in (1, 2, 9):
@@ -137,12 +138,22 @@ def test_a_size_without_a_value_is_exported_once(problems: list[Any]) -> None:
         wanted = np.maximum(convolved(x, w), 0).reshape(number, -1) @ np.asarray(last, float)
         np.testing.assert_array_equal(exported.call(x), wanted)
     assert all(p.run_time is not None for p in problems)
-    for refused in (
-        lambda x: ours.conv2d(x, w, padding=1, dimension_numbers=LAST),
-        lambda x: ours.matmul(x.reshape(x.shape[0], -1), some(120, 2)),
+    gradients = jax.grad(lambda *given: jnp.sum(ours.conv2d(*given, **of_any)), (0, 1))
+    assert [one.shape for one in jax.eval_shape(jax.jit(gradients), shape, w)] == [shape.shape, w.shape]
+    matrices = jax.ShapeDtypeStruct((n, 4, 3), jnp.float32)
+    only = "only numbers of images and rows may have none"
+    for refused, given, why in (
+        (
+            lambda x: ours.conv2d(x, w, padding=1, dimension_numbers=LAST),
+            shape,
+            "batches='any' has one kernel",
+        ),
+        (lambda x: ours.matmul(x.reshape(n, -1), some(120, 2)), shape, "batches='any' has one kernel"),
+        (lambda x: ours.conv2d(x, some(3, 3, 3, 6), **of_any), height, only),
+        (lambda x: ours.matmul(x, x, transpose_b=True, batches="any"), matrices, only),
     ):
-        with pytest.raises(ValueError, match="has no value: batches='any' has one kernel"):
-            jax.eval_shape(jax.jit(refused), shape)
+        with pytest.raises(ValueError, match=f"has no value: {why}"):
+            jax.eval_shape(jax.jit(refused), given)
         jax.clear_caches()
 
 

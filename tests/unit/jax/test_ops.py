@@ -173,6 +173,20 @@ def test_one_kernel_has_the_epilogue(monkeypatch: pytest.MonkeyPatch) -> None:
         assert [text for text in seen if text != "None"] == texts
 
 
+def test_gradients_of_factors_of_a_byte() -> None:
+    """Computed in the type of the sums, which read such factors as numbers of four bytes."""
+    draw = np.random.default_rng(7)
+    x, w, bias = (jnp.asarray(draw.integers(-2, 3, of), jnp.float32) for of in (X.shape, W.shape, (6,)))
+    narrow = [one.astype(jnp.float8_e5m2) for one in (x, w)]
+    near(ours.conv2d(*narrow, bias=bias, **MOVES), theirs(x, w) + bias.reshape(-1, 1, 1))
+    found, wanted = (
+        jax.grad(lambda *two, f=f: jnp.sum(f(*two)), (0, 1))(*given)
+        for f, given in ((mine, narrow), (theirs, (x, w)))
+    )
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other.astype(jnp.float8_e5m2))
+
+
 def test_numbers_of_numpys_are_numbers() -> None:
     of = {"stride": np.int64(2), "padding": np.array([1, 1]), "dilation": np.array(1), "groups": np.int8(2)}
     near(ours.conv2d(X, W, **of), ours.conv2d(X, W, stride=2, padding=1, groups=2))
@@ -215,6 +229,11 @@ def test_vmap_and_types() -> None:
         (lambda: ours.matmul(A, B, residual=B), ValueError, "'residual' should have shape .3, 5, 6."),
         (lambda: ours.matmul(A, B, bias=B[0].astype("float16")), TypeError, "should be of float32"),
         (lambda: ours.matmul(A, B, activation="gelo"), ValueError, "did you mean 'gelu'"),
+        (
+            lambda: ours.matmul(A.astype(complex), B.astype(complex)),
+            TypeError,
+            "'a' has dtype complex64; kern",
+        ),
         (lambda: ours.matmul(A.astype("int8"), B.astype("int8"), activation="relu"), TypeError, "int8"),
         (lambda: ours.conv2d(X, W, groups=2, dimension_numbers="NHWC"), ValueError, "'HWIO', 'NHWC'"),
         (lambda: ours.conv2d(X, W, groups=2, padding=(1, 2, 3)), ValueError, "'SAME' or 'VALID'"),
