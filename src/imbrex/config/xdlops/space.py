@@ -50,14 +50,7 @@ BLOCKS: Final = (
     (64, 4, 64, 4),
 )
 """m, n of a block tile and of a wave tile, of eight waves or fewer."""
-AHEAD: Final = (
-    (128, 448, 64, 112),
-    (448, 128, 112, 64),
-    (192, 192, 96, 48),
-    (192, 192, 48, 96),
-    (128, 224, 64, 112),
-    (224, 128, 112, 64),
-)
+AHEAD: Final = ((192, 192, 96, 48), (192, 192, 48, 96), (128, 224, 64, 112), (224, 128, 112, 64))
 """The same of tiles that are read ahead only, of sevens and threes: those of powers of two leave a fourth of
 256 compute units without a tile of many a layer.
 """
