@@ -71,17 +71,24 @@ template <class S> struct lanes_io<uint32_t, S> {
   IMBREX_INLINE void store(S *p, vec<uint32_t> v) { *(narrow *)p = __builtin_convertvector(v, narrow); }
 };
 
-// A vector of narrow elements of which a mask says what is read, zeros elsewhere: where a register is loaded so.
+// A vector of narrow elements of which a mask says what is read, zeros elsewhere; loads_masked: by an instruction.
 template <class V, class E> constexpr bool loads_masked = false;
 #if defined(IMBREX_AVX512)
 template <class E> constexpr bool loads_masked<vec<uint32_t>, E> = sizeof(E) <= 2;
-template <class V, class E> IMBREX_INLINE V load_masked(const E *p, uint64_t mask) {
-  if constexpr (sizeof(E) == 2)
-    return (V)_mm512_maskz_loadu_epi16(__mmask32(mask), p);
-  else
-    return (V)_mm512_maskz_loadu_epi8(__mmask64(mask), p);
-}
 #endif
+template <class V, class E> IMBREX_INLINE V load_masked(const E *p, uint64_t mask) {
+#if defined(IMBREX_AVX512)
+  if constexpr (sizeof(E) == 2) return (V)_mm512_maskz_loadu_epi16(__mmask32(mask), p);
+  if constexpr (sizeof(E) == 1) return (V)_mm512_maskz_loadu_epi8(__mmask64(mask), p);
+#endif
+  constexpr int count = int(sizeof(V) / sizeof(E));
+  alignas(64) E found[count] = {};
+  for (int i = 0; i < count; ++i)
+    if (mask >> i & 1) found[i] = p[i];
+  V all;
+  __builtin_memcpy(&all, found, sizeof(all));
+  return all;
+}
 
 template <int Count> struct first_of_word {};
 
