@@ -259,7 +259,8 @@ def test_factors_of_a_byte_have_wider_results(kind: Any) -> None:
     scale, bias = torch.rand(6, generator=draw), torch.full((6,), 7, dtype=wide)
     want = F.conv2d(x.double(), w.double()) * scale.reshape(-1, 1, 1) + 7
     want = F.gelu(want).round() if kind == torch.int8 else F.gelu(want)
-    of_both = plain.conv2d(x, w, scale, bias, None, (1, 1), (0, 0, 0, 0), (1, 1), 1, "gelu")
+    moves = plain.Moves((1, 1), (0, 0, 0, 0), (1, 1), 1)
+    of_both = plain.conv2d(x, w, scale, bias, None, moves, "gelu")
     for got in (of_both, ours.conv2d(x, w, bias, scale=scale, activation="gelu")):
         close(got, want.to(wide))
     a, b, more = x.reshape(16, 20), w.flatten()[:360].reshape(20, 18), 5
