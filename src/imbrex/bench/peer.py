@@ -10,7 +10,6 @@ import ctypes
 import importlib.util
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from imbrex.bench.contest import Call
+from imbrex.cached import cached_property
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.dtype import BF16, F32, F64, I8
 from imbrex.problem import Conv2d, Gemm, Problem

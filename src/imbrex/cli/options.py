@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from functools import wraps
 from typing import Any, TypeVar
 
 import click
 
+from imbrex.cached import cached_property
 from imbrex.chip import CPU_ISAS, WAVES, gpus
 from imbrex.cli.progress import progress
 from imbrex.cli.skipped import Skipped

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import gcd
 
+from imbrex.cached import cached_property
 from imbrex.dtype import DType
 from imbrex.view.conv.row_taps import RowTaps
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
+
+from imbrex.cached import cached_property
 
 __all__ = ["DTYPES", "PAIRS", "DType"]
 

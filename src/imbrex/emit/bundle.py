@@ -12,12 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from posixpath import normpath
 
+from imbrex.cached import cached_property
 from imbrex.chip import gpus
 from imbrex.emit import c, cuda, hip, host
 from imbrex.emit.emulate import hopper, tiles

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, assert_never
 
+from imbrex.cached import cached_property
 from imbrex.explore.expression import tree
 from imbrex.index import query
 from imbrex.index import rule as rules

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import islice
 
+from imbrex.cached import cached_property
 from imbrex.chip import WARPGROUPS, CpuMachine, GpuMachine, Machine
 from imbrex.config import choose, legal
 from imbrex.config.algorithm.choice import plain_of

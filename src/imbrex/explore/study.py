@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
+from imbrex.cached import cached_property
 from imbrex.config.request import Request
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.explore.axes import FILLED, axes_of, links

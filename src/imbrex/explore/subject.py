@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
+from imbrex.cached import cached_property
 from imbrex.chip import GpuMachine
 from imbrex.config.configuration import Configuration, TunedProduct
 from imbrex.config.request import Request

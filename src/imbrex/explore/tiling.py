@@ -7,13 +7,13 @@ named after the gemm's.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from imbrex.cached import cached_property
 from imbrex.chip import GpuMachine
 from imbrex.config.configuration import TunedProduct
 from imbrex.config.cpu.plan import CpuTuning

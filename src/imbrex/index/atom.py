@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from imbrex.cached import cached_property
 
 if TYPE_CHECKING:
     from imbrex.index.expr import Lin

@@ -20,11 +20,12 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, reduce
+from functools import lru_cache, reduce
 from itertools import chain
 from math import gcd
 from typing import TypeAlias, assert_never
 
+from imbrex.cached import cached_property
 from imbrex.index.atom import Atom, Div, Interval, Mod, Mul, Param, Select, Value, Var, Xor, sum_text
 
 Index: TypeAlias = "Lin | int"

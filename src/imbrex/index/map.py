@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from html import escape
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from imbrex.cached import cached_property
 from imbrex.index import rule as rules
 from imbrex.index.expr import Index, Lin, lin, select, var
 from imbrex.index.rule import Guard, Merge, PassThrough, Rule

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
 
@@ -18,6 +17,7 @@ from imbrex.build.amd.lds import LdsCost
 from imbrex.build.cache import entry_bytes, is_private
 from imbrex.build.nvidia.cubin import Cubin
 from imbrex.build.shared_library import SharedLibrary
+from imbrex.cached import cached_property
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.built import SUFFIXES, Library, built
 from imbrex.kernel.choice import Choice

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeAlias, assert_never
 
+from imbrex.cached import cached_property
 from imbrex.chip import WAVES
 from imbrex.dtype import DType
 from imbrex.index.atom import Param

@@ -15,12 +15,12 @@ import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 
+from imbrex.cached import cached_property
 from imbrex.config.candidates import Candidate
 from imbrex.config.configuration import parse, text
 from imbrex.tuner.duel import FEWEST_PAIRS, duels, winner

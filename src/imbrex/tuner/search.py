@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import erf, log, pi, sqrt
 from typing import Final, Literal
 
 import numpy as np
 
+from imbrex.cached import cached_property
 from imbrex.tuner.features import Floats, Ranked, family_of, log_cycles
 from imbrex.tuner.residual import forecast
 

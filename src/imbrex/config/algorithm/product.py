@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import prod
 
+from imbrex.cached import cached_property
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
 from imbrex.config.strips import Shape

@@ -13,9 +13,9 @@ are A and B.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
 
+from imbrex.cached import cached_property
 from imbrex.config.block_plan import PanelBlock, PanelMultiply, Stationary
 from imbrex.config.context import GemmContext, round_up
 from imbrex.dtype import DType

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
+from imbrex.cached import cached_property
 from imbrex.chip import VECTOR_BYTES, GpuMachine
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext

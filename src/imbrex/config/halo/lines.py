@@ -11,9 +11,9 @@ long as the workgroup lives.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, Final, TypeAlias
 
+from imbrex.cached import cached_property
 from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.halo.plan import HaloTuning, OfWindows, WindowPlan

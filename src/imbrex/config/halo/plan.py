@@ -9,9 +9,9 @@ All else is as in a tuning of warpgroups: `stages`, `consumers` and `pingpong`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, Protocol, TypeVar
 
+from imbrex.cached import cached_property
 from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import GemmContext

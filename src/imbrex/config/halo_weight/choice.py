@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import gcd, inf, prod
 from typing import Final
 
+from imbrex.cached import cached_property
 from imbrex.chip import GpuMachine
 from imbrex.config.access import context_of
 from imbrex.config.halo_weight.plan import MOST_SPAN, HaloWeightPlan, HaloWeightTuning

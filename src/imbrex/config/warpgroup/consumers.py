@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, Generic, Protocol, TypeVar
 
+from imbrex.cached import cached_property
 from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.view.mma.hopper import WARPGROUP

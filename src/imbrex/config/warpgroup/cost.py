@@ -14,8 +14,8 @@ A model for ranking, fitted to times of an H100 and an H200 (`rates`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
+from imbrex.cached import cached_property
 from imbrex.chip import GpuMachine, ProductRates
 from imbrex.config.spent import Spent
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule

@@ -13,10 +13,10 @@ deals out units, which are the tiles of one cluster.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import inf
 from typing import ClassVar, Final
 
+from imbrex.cached import cached_property
 from imbrex.chip import VECTOR_BYTES, WARPGROUPS, GpuMachine
 from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from math import log2
 from typing import Final
 
+from imbrex.cached import cached_property
 from imbrex.chip import COPY_BYTES, VECTOR_BYTES, GpuMachine, ProductRates
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.config.warpgroup.consumers import SUM_BYTES

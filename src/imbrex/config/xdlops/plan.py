@@ -10,10 +10,11 @@ in memory.  All sizes are in rows (m) and columns (n) after the swap; so are A a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import gcd
 from typing import ClassVar
 
+from imbrex.cached import cached_property
 from imbrex.chip import VECTOR_BYTES, WAVES, GpuMachine
 from imbrex.config.block_plan import TURNED, CopyKind, WavesBlock, WavesCopy, WavesMultiply
 from imbrex.config.context import GemmContext, round_up

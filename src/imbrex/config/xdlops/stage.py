@@ -13,9 +13,9 @@ is D where packs of K lie one after the other along it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import gcd
 
+from imbrex.cached import cached_property
 from imbrex.chip import VECTOR_BYTES
 from imbrex.config.context import Access
 from imbrex.view.gemm.tile import CopySplit

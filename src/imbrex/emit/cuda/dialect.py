@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
+from imbrex.cached import cached_property
 from imbrex.chip import VECTOR_BYTES
 from imbrex.emit import c
 from imbrex.emit.gpu import reference

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import Final, NamedTuple, assert_never
 
+from imbrex.cached import cached_property
 from imbrex.emit.cuda import dialect
 from imbrex.emit.cuda.member import boolean
 from imbrex.lower.stmt import Buffer, Kernel

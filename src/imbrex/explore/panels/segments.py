@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import prod
 from typing import Final, TypeAlias, assert_never
 
+from imbrex.cached import cached_property
 from imbrex.config.l2 import plan_traffic
 from imbrex.explore.panel import Frames, Panel, Row, Table, absent
 from imbrex.explore.panels.maps import NO_PRODUCT

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
+from imbrex.cached import cached_property
 from imbrex.index.map import Dim, Layer, Map, joined_names, merging, replacing
 from imbrex.view.conv.weight_raster import SHARE
 from imbrex.view.work.fold import Total

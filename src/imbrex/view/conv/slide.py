@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
+
+from imbrex.cached import cached_property
 
 __all__ = ["Piece", "Run", "Slide"]
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
+from imbrex.cached import cached_property
 from imbrex.index.map import Dim, Entry, Layer, layer_over
 from imbrex.index.rule import Broadcast, Embed, Fixed, Merge, Pad, PassThrough, Rule, Slice, Unmerge
 from imbrex.view.conv.slide import Piece, Slide

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Final
 
+from imbrex.cached import cached_property
 from imbrex.index.map import Dim, Entry, Layer, Map, merging, passing
 from imbrex.index.rule import Broadcast, Merge, PassThrough, Slice, Unmerge
 from imbrex.view.conv.implicit_gemm import Convolution, backward_weight

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import gcd, prod
 from typing import Final
 
+from imbrex.cached import cached_property
 from imbrex.chip import VECTOR_BYTES
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import gcd, prod
 from typing import Final
 
+from imbrex.cached import cached_property
 from imbrex.chip import VECTOR_BYTES
 from imbrex.index.map import Dim, Entry, Layer, Map, passing, replacing
 from imbrex.index.rule import Fixed, Merge, Pad, Unmerge

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from imbrex.cached import cached_property
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES, SCALED
 from imbrex.index.map import Map

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
+from imbrex.cached import cached_property
 from imbrex.chip import PLAIN, CpuMachine, Unit
 from imbrex.chip.adder import FLUSHED, TO_ODD
 from imbrex.dtype import DTYPES, DType

@@ -18,9 +18,9 @@ permuted; the starts of blocks of 64 rows are sums of one part of k and one of d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 
+from imbrex.cached import cached_property
 from imbrex.index.map import Layer, Map, layer_over
 from imbrex.index.rule import Embed, Merge, PassThrough
 from imbrex.view.mma.hopper import ROWS

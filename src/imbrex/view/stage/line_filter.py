@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from typing import NamedTuple, TypeVar
 
+from imbrex.cached import cached_property
 from imbrex.index.expr import Lin
 from imbrex.view.stage.shared_tile import Major, SharedTile, Swizzle, longest_row
 

@@ -12,9 +12,9 @@ for zeros.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
+from imbrex.cached import cached_property
 from imbrex.chip import SECTOR_BYTES
 from imbrex.index.map import Map, passing, replacing
 from imbrex.index.rule import Embed, Merge, Slice, Unmerge

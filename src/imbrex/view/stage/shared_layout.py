@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from typing import Final, Literal, TypeAlias
+
+from imbrex.cached import cached_property
 
 __all__ = ["ALIGNMENT", "BARRIER_BYTES", "PIECES", "Residency", "SharedLayout"]
 

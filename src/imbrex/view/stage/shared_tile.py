@@ -17,9 +17,9 @@ The descriptor's fields are those of the PTX ISA, "asynchronous warpgroup-level 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from imbrex.cached import cached_property
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Merge, PassThrough, Unmerge, Xor
 

@@ -16,11 +16,11 @@ permuted; the taps of an instruction are evenly apart, and so are the first ones
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
 
+from imbrex.cached import cached_property
 from imbrex.index.map import Layer, Map, layer_over
 from imbrex.index.rule import PassThrough
 from imbrex.view.stage.halo_tile import HaloTile

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import Final
 
+from imbrex.cached import cached_property
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index.map import Dim, Layer, Map, layer_over
 from imbrex.index.rule import Broadcast, Merge, PassThrough, Rule

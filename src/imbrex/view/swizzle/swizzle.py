@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from math import prod
 
+from imbrex.cached import cached_property
 from imbrex.index.expr import Lin
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.query import linear

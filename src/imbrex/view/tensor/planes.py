@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import product
 from typing import Any, Final
 
 import numpy as np
 
+from imbrex.cached import cached_property
 from imbrex.index.expr import var
 from imbrex.index.map import Map
 from imbrex.view.stage.plane_stage import LINE_BYTES, LineTile

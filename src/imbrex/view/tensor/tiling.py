@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
+from imbrex.cached import cached_property
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.map import Map
 from imbrex.view.stage.shared_tile import ATOM_ROWS, Block, SharedTile

@@ -21,9 +21,9 @@ Logical numbers count against hardware's (`view.work.streamk.Plan.started`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, Literal, TypeAlias, get_args
 
+from imbrex.cached import cached_property
 from imbrex.index.expr import Lin, lin, select, var
 from imbrex.view.work.streamk import Plan, Section
 

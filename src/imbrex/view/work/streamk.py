@@ -30,9 +30,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, Literal, TypeAlias, get_args
 
+from imbrex.cached import cached_property
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Embed, Merge, PassThrough, Rule, Unmerge
