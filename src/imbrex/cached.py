@@ -1,8 +1,8 @@
 """Cached: a property that an object computes once.
 
 Law: no thread waits for another one.  functools' own, before Python 3.12, holds a lock of the class while it
-computes, so that two threads whose values ask for each other's waited for good; what is computed here is a
-value of frozen ones, and computing it twice does no harm.
+computes, so that two threads whose values ask for each other's waited for good.  Two threads may compute a
+value at the same time: it follows from what does not change, and either one's is as good.
 """
 
 from __future__ import annotations

@@ -55,6 +55,10 @@ class Access:
         (v0, v1), (r0, r1), (s0, s1) = self.vector, self.run, self.step
         return Access((v1, v0), (r1, r0), (s1, s0), elements=self.elements)
 
+    def repeats(self, count: int) -> bool:
+        """Do `count` elements of the matrix show some of the array's several times, as windows do?"""
+        return 0 < self.elements < count
+
 
 @dataclass(frozen=True)
 class GemmContext:

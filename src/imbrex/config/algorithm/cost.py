@@ -53,7 +53,7 @@ def _count(made: Products | Lanes) -> int:
 
 
 def _cycles(request: Request, of: Configuration, made: Products | Lanes, most: float = inf) -> float:
-    """most: nobody asks how much more it is."""
+    """What `cycles` says; of products on warpgroups at least, where it is more than `most`."""
     machine = request.machine
     if isinstance(machine, CpuMachine):
         return _on_vectors(of, made, machine)
@@ -62,7 +62,7 @@ def _cycles(request: Request, of: Configuration, made: Products | Lanes, most: f
         return channel_cycles(made.shape, machine)
     if not machine.has_warpgroups:
         return sum(_wave_cycles(product, machine, request.schedule or AUTO) for product in made.products)
-    multiplied, found = 0.0, 0.0
+    multiplied, found = 0.0, in_all(request, of.algorithm, made, 0.0)
     for product in made.products:
         multiplied += _product_cycles(product, machine)
         if (found := in_all(request, of.algorithm, made, multiplied)) > most:

@@ -318,8 +318,7 @@ def _address_cost(access: Access, sizes: tuple[int, int, int], prices: Prices) -
 
 def _is_matrix(access: Access, sizes: tuple[int, int, int]) -> bool:
     """Are rows or columns neighbours all along, and none shown twice?  Windows are not."""
-    is_shown_once = access.elements == 0 or access.elements >= prod(sizes)
-    return is_shown_once and any(
+    return not access.repeats(prod(sizes)) and any(
         step == 1 and run >= min(size, SAMPLE)
         for step, run, size in zip(access.step, access.run, sizes[1:], strict=True)
     )
@@ -327,8 +326,8 @@ def _is_matrix(access: Access, sizes: tuple[int, int, int]) -> bool:
 
 def _is_cut(access: Access, sizes: tuple[int, int, int]) -> bool:
     """Are rows along k those of images that windows show, cut at the edges, as of a filter's gradient?"""
-    is_window = 0 < access.elements < prod(sizes)
-    return is_window and access.step[0] == 1 and access.vector[0] == 1 and access.run[0] > ODD_RUN
+    is_long = access.step[0] == 1 and access.run[0] > ODD_RUN
+    return access.repeats(prod(sizes)) and is_long and access.vector[0] == 1
 
 
 def _copied_along_k(access: Access, dim: int, plan: CpuPlan, prices: Prices) -> float:

@@ -174,7 +174,7 @@ class CpuPlan:
     def reads_columns(self) -> bool:
         """Is an A whose rows are k read where it lies, a piece of each row for a panel?"""
         gemm, t = self.oriented, self.tuning
-        is_window = 0 < gemm.a.elements < gemm.g * gemm.m * gemm.k
+        is_window = gemm.a.repeats(gemm.g * gemm.m * gemm.k)
         is_plain = self.element == self.context.dtype and t.together == 1
         has_rows = self.is_fused and t.a_layout == "k_major" and not is_window
         return has_rows and is_plain and self.block_k <= MOST_LINES

@@ -41,7 +41,7 @@ def rows_of(access: Access, tile: SharedTile, extent: int, context: GemmContext)
     """extent: the operand's rows or columns.  Only what the copy engine may fetch is looked at: rows that
     begin at any element are loaded otherwise, and cost the producer more than L2.
     """
-    row, is_walked = tile.row_bytes, 0 < access.elements < context.g * extent * context.k
+    row, is_walked = tile.row_bytes, access.repeats(context.g * extent * context.k)
     is_less, is_along_k = row < LINE_BYTES, tile.major == "k"
     apart = gcd(
         _pitch(access, 0 if tile.major == "k" else 1, extent, context) * tile.element_bytes, LINE_BYTES

@@ -205,7 +205,7 @@ def _indices(plan: XdlopsPlan) -> Loop:
         run = copy.access.run[0] if copy.access.step[0] == 1 else copy.access.run[1]
         whole = plan.context.k if copy.access.step[0] == 1 else copy.d
         each = 2 if 1 < run < whole and gcd(int(run), k) <= k else 0
-        is_window = 0 < copy.access.elements < plan.context.k * plan.sizes[position]
+        is_window = copy.access.repeats(plan.context.k * plan.sizes[position])
         if copy.access.step[0] != 1 and is_window and copy.access.even % k:
             each = TAP_INSTRUCTIONS
         vector = copy.data_per_read

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from imbrex.chip import GPU_MACHINES
-from imbrex.config.algorithm.choice import algorithm_of
-from imbrex.config.algorithm.cost import in_all
+from imbrex.config.algorithm.choice import algorithm_of, alternatives, plain_of
+from imbrex.config.algorithm.cost import cheapest, cycles, in_all
 from imbrex.config.algorithm.product import Products
 from imbrex.config.outline import outline
 from imbrex.config.products import products
@@ -88,3 +88,13 @@ def test_products_of_whole_images_are_cheaper_by_the_row_of_the_machine() -> Non
     assert 0.5 < rate < 1.0
     assert in_all(request, "whole_images", made, 1e6) - beside == pytest.approx(rate * 1e6)
     assert in_all(request, "channels_last", made, 1e6) - beside == pytest.approx(1e6)
+
+
+@pytest.mark.parametrize("direction", ["backward_data", "backward_weight"])
+def test_the_cheapest_is_found_without_counting_all_that_others_cost(direction: Direction) -> None:
+    problem = Conv2d(direction, 2, 64, 12, 12, 64, 3, 3, pad_h=1, pad_w=1, stride=2, dtype="f16")
+    request = Request(problem, GPU_MACHINES["sm_90a"], "sm_90a")
+    names = (plain_of(problem), *alternatives(problem))
+    assert len(names) > 2
+    assert cheapest(request, names) == min(names, key=lambda name: cycles(request, name))
+    assert cheapest(request, names[::-1]) == min(names[::-1], key=lambda name: cycles(request, name))
