@@ -235,14 +235,9 @@ def torch_folded() -> Told:
             kinds = (*[norm_kind] * 4, kind)
             given = [None if at in without else _some(300 + at, kind=of)[:300] for at, of in enumerate(kinds)]
             given[1] = given[1].abs()
-            mean, variance, weight, offset, bias = given
             got = folded_on_gpu(tuple(given), 1e-3, kind)
-            want = folded(
-                *(None if one is None else one.double() for one in (mean, variance, weight, offset)),
-                1e-3,
-                None if bias is None else bias.double(),
-                torch.float64,
-            )
+            wide = tuple(None if one is None else one.double() for one in given)
+            want = folded(wide, 1e-3, torch.float64)
             if got is None:
                 return f"no kernel folds {kind} with {norm_kind} without {without}"
             for one, other in zip(got, want, strict=True):
