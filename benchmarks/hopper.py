@@ -26,6 +26,7 @@ from imbrex.bench.gpu.campaign import Campaign
 from imbrex.bench.gpu.row import Row, not_run
 from imbrex.bench.gpu.sets import SETS, Entry, chosen
 from imbrex.bench.gpu.summary import COLUMNS, markdown, row_line, set_cells
+from imbrex.bench.peer import uninstalled
 from imbrex.bench.prepare import Wanted, prepare
 from imbrex.cli.report_file import write_report
 from imbrex.cli.table import print_table
@@ -57,6 +58,8 @@ def run(options: argparse.Namespace) -> int:
         entries = [entry for entry in entries if options.only in entry.name]
     if options.compile_only:
         return compiled(entries, options)
+    for name, package in uninstalled(peer for entry in entries for peer in entry.peers).items():
+        print(f"no times of {name}: {package} is not installed (pip install {package})", file=sys.stderr)
     if target_of(options.target).is_cuda:
         require_gpu(options.target)
     output = Path(options.output)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module, metadata
 from pathlib import Path
@@ -25,6 +25,7 @@ from imbrex.run.arrays import Array
 
 __all__ = [
     "PEERS", "Call", "NumPy", "Peer", "Torch", "expect_installed", "first_line", "one_blas_thread", "peers",
+    "uninstalled",
 ]  # fmt: skip
 
 
@@ -144,13 +145,21 @@ def peers(names: tuple[str, ...] = PEERS) -> list[Peer]:
     return found
 
 
+def uninstalled(names: Iterable[str]) -> dict[str, str]:
+    """Those of these peers that cannot be imported, each with the package that brings it."""
+    needed = {name: PACKAGES[name] for name in names if name in PACKAGES}
+    return {
+        name: package
+        for name, (module, package) in needed.items()
+        if importlib.util.find_spec(module) is None
+    }
+
+
 def expect_installed(names: Sequence[str]) -> None:
     """A Diagnostic where one of these, which a user names, would be left out for want of its package."""
-    for name in names:
-        module, package = PACKAGES.get(name, (None, None))
-        if module is not None and importlib.util.find_spec(module) is None:
-            hint = f"pip install {package}, or name others"
-            raise Diagnostic(f"the peer '{name}' needs {package}, which is not installed", hint=hint)
+    for name, package in uninstalled(names).items():
+        hint = f"pip install {package}, or name others"
+        raise Diagnostic(f"the peer '{name}' needs {package}, which is not installed", hint=hint)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ def peer_calls(name: str, problem: Problem, sets: Sequence[Tensors]) -> list[Cal
     """A call for each set of tensors; None where this peer has no way to compute the problem.
 
     name: "torch", whatever library it asks; "lt", the fastest that cuBLASLt's heuristics name; or "triton".
+    Its package is installed.
     """
     if name == "triton":
         return _triton(problem, sets)
@@ -128,7 +129,7 @@ def _followed(gemm: Gemm, tensors: Tensors, function: Callable[[Tensor], Tensor]
 
 def _lt(problem: Problem, sets: Sequence[Tensors]) -> list[Call] | None:
     """The algorithm that is best for all sets in turn, one for all."""
-    if importlib.util.find_spec("nvmath") is None or not isinstance(problem, Gemm):
+    if not isinstance(problem, Gemm):
         return None
     lt: Any = import_module("imbrex.bench.gpu.lt_peer")
     calls: list[Call] | None = lt.best(problem, sets)
@@ -171,7 +172,7 @@ def _image_order(conv: Conv2d) -> str | None:
 
 def _triton(problem: Problem, sets: Sequence[Tensors]) -> list[Call] | None:
     """The configuration that is best for all sets in turn, one for all."""
-    if importlib.util.find_spec("triton") is None or not isinstance(problem, Gemm):
+    if not isinstance(problem, Gemm):
         return None
     usual = (problem.alpha, problem.beta, problem.batch, problem.epilogue) == (1.0, 0.0, 1, None)
     if not usual or problem.transpose_a or not problem.dtype.is_half:

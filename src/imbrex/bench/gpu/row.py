@@ -18,7 +18,7 @@ from imbrex.bench.gpu.replay import Replay, host_contest, recorded, replay_conte
 from imbrex.bench.gpu.rotation import Rotation, rotation
 from imbrex.bench.gpu.sets import Entry
 from imbrex.bench.gpu.summary import OURS
-from imbrex.bench.peer import Call, first_line
+from imbrex.bench.peer import Call, first_line, uninstalled
 from imbrex.diagnostic import Diagnostic
 from imbrex.function.gemm import gemm
 from imbrex.kernel import Kernel, compile
@@ -136,7 +136,7 @@ def _alone(kernel: Kernel, task: Task) -> Row:
     row: Row = {
         "right": None,
         "check": "not checked: too large for NumPy",
-        "missing": {"torch": "not installed"},
+        "missing": {"torch": "torch is not installed"},
     }
     try:
         if problem.flops <= HOST_FLOPS:
@@ -204,8 +204,8 @@ def _function(turning: Rotation) -> dict[str, Call]:
 def _peers(entry: Entry, turning: Rotation) -> tuple[dict[str, list[Call]], dict[str, str]]:
     """Peers that can compute it, and why the others do not."""
     found: dict[str, list[Call]] = {}
-    missing: dict[str, str] = {}
-    for name in entry.peers:
+    missing = {name: f"{package} is not installed" for name, package in uninstalled(entry.peers).items()}
+    for name in (peer for peer in entry.peers if peer not in missing):
         try:
             calls = peer_calls(name, entry.problem, turning.sets)
             if calls is None:

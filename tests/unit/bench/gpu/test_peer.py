@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
+import runpy
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from imbrex.bench.gpu import peer
+from imbrex.bench.gpu import peer, row
 from imbrex.bench.gpu.peer import peer_calls
+from imbrex.bench.gpu.rotation import Rotation
+from imbrex.bench.gpu.sets import Entry
+from imbrex.bench.peer import PACKAGES
+from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d, Gemm, Problem
 
+HOPPER = Path(__file__).resolve().parents[4] / "benchmarks" / "hopper.py"
 PLAIN = Gemm(64, 64, 64, transpose_b=True, dtype="f16")
 
 
@@ -43,7 +51,6 @@ class Named:
 @pytest.fixture
 def matmul(monkeypatch: pytest.MonkeyPatch) -> Matmul:
     stands = Matmul()
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
     monkeypatch.setattr(peer, "import_module", lambda name: stands)
     return stands
 
@@ -74,6 +81,35 @@ def test_triton_has_no_way_to_compute_it(matmul: Matmul, problem: Problem) -> No
     assert not matmul.asked
 
 
-def test_triton_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert peer_calls("triton", PLAIN, sets(1)) is None
+@pytest.mark.parametrize(
+    ("name", "package"), [("torch", "torch"), ("lt", "nvmath-python"), ("triton", "triton")]
+)
+def test_a_peer_whose_package_is_missing(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The row says which, and asks the others; one that cannot compute the problem says that."""
+    calls: list[Any] = [lambda: None]
+    monkeypatch.setattr(row, "peer_calls", lambda name, *_: None if name == "none" else calls)
+    module, _ = PACKAGES[name]
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == module else object())
+    entry = Entry("given", "a product", PLAIN, (*PACKAGES, "none"))
+    others = [peer for peer in PACKAGES if peer != name]
+    assert row._peers(entry, Rotation(PLAIN, ())) == (
+        dict.fromkeys(others, calls),
+        {name: f"{package} is not installed", "none": "has no way to compute it"},
+    )
+
+
+def test_the_speed_table_says_which_peers_will_be_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At its start, before it looks for a GPU."""
+    hopper = runpy.run_path(str(HOPPER))
+
+    def no_gpu(_: str) -> None:
+        raise Diagnostic("no GPU")
+
+    monkeypatch.setitem(hopper["run"].__globals__, "require_gpu", no_gpu)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "nvmath" else object())
+    monkeypatch.setattr(sys, "argv", ["hopper.py", "--quick"])
+    assert hopper["main"]() == 1
+    wanted = "no times of lt: nvmath-python is not installed (pip install nvmath-python)\nerror: no GPU\n"
+    assert capsys.readouterr().err == wanted
