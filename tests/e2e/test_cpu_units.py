@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ml_dtypes import bfloat16
+from tests.host_tuning import for_host
 from tests.pairs import in_turn
 
 import imbrex
@@ -52,8 +53,14 @@ def host() -> CpuMachine:
     return CPU_ISAS[host_machine().isa.level]
 
 
+def expect(unit: str) -> None:
+    """Skip where the host has it not."""
+    if not CPU_UNITS[unit].fits(host()):
+        pytest.skip(f"{host().name} has no {unit}")
+
+
 CASES = [
-    *((f"gemm -t {dtype} {shape}", f"v1:cpu:{form.format(k=256)},{TYPES[dtype][0]}")
+    *((f"gemm -t {dtype} {shape}", for_host(f"v1:cpu:{form.format(k=256)},{TYPES[dtype][0]}"))
       for dtype in TYPES for form, shape in zip(FORMS, SHAPES, strict=True)),
     *((f"{TYPES[dtype][1]} {text.format(way=way)}", None)
       for dtype in TYPES for text, way in zip(WINDOWS, TYPES[dtype][2], strict=True)),
@@ -66,11 +73,11 @@ CASES = [
 def test_products_and_convolutions(line: str, form: str | None, build: Any) -> None:
     """Every form with every transpose; convolutions in all directions, channels last and first, in groups."""
     (problem,) = parse_problem(line)
-    if host().vector_bytes != 64 or problem.dtype.name not in {
-        unit.operand for unit in units_of(host(), problem.dtype)
-    }:
-        pytest.skip(f"{host().name} has no unit of {problem.dtype}")
-    built = build(problem, "cpu", None if form is None else tuning.parse(form))
+    given = None if form is None else tuning.parse(form)
+    wanted = {u.name for u in units_of(host(), problem.dtype)} - {FMA.name}
+    if not wanted if given is None else given.unit not in wanted:
+        pytest.skip(f"{host().name} has no such unit of {problem.dtype}")
+    built = build(problem, "cpu", given)
     assert all(isinstance(found, CpuTuning) and found.unit != FMA.name for found in built.tunings)
     result = built.run(3)
     assert result.is_right, str(result)
@@ -99,10 +106,8 @@ KEPT = {
 @pytest.mark.parametrize("case", KEPT)
 def test_sums_are_kept_between_steps(case: str) -> None:
     line, form = KEPT[case]
-    unit = form.rpartition(",")[2] if "ps" in form else "fma"
-    if host().vector_bytes != 64 or not CPU_UNITS[unit].fits(host()):
-        pytest.skip(f"{host().name} has no {unit} in 64 bytes")
-    kernel = imbrex.compile(line, tuning=f"v1:cpu:{form}", threads=2)
+    expect("vdpbf16ps" if "ps" in form else "fma")
+    kernel = imbrex.compile(line, tuning=for_host(f"v1:cpu:{form}"), threads=2)
     assert "kept_c" in kernel.bundle.files["gemm.hpp"]
     result = kernel.check()
     assert result.is_right, str(result)
@@ -114,22 +119,22 @@ def test_sums_are_kept_between_steps(case: str) -> None:
 def test_short_runs_are_read_where_they_lie(case: tuple[str, str, str], unit: str, build: Any) -> None:
     """Rows of a panel that are evenly apart, and those of an edge or of two rows of an image."""
     text, filters, stays = case
-    if host().vector_bytes != 64 or not CPU_UNITS[unit].fits(host()):
-        pytest.skip(f"{host().name} has no {unit} in 64 bytes")
+    expect(unit)
     word = {"fma": "conv", "vdpbf16ps": "convbfp16", "vpdpbusd": "convint8"}[unit]
     (problem,) = parse_problem(f"{word} {text} -I NHWC -f {filters} -O NHWC")
     last = "" if unit == "fma" else f",{unit}"
-    built = build(problem, "cpu", tuning.parse(f"v1:cpu:6,32,582,32,192,16,k_blocked,{stays},swapped{last}"))
+    built = build(
+        problem, "cpu", tuning.parse(for_host(f"v1:cpu:6,32,582,32,192,16,k_blocked,{stays},swapped{last}"))
+    )
     result = built.run(3)
     assert result.is_right, str(result)
 
 
 def test_a_nan_beside_a_short_run_does_not_count(build: Any) -> None:
     """Nine neighbours of bf16 are four pairs and a half: the tenth, of another pixel, meets zeros of B."""
-    if host().vector_bytes != 64 or "avx512_bf16" not in host().features:
-        pytest.skip(f"{host().name} has no vdpbf16ps in 64 bytes")
+    expect("vdpbf16ps")
     (problem,) = parse_problem("convbfp16 -n 1 -c 3 -H 3 -W 64 -k 16 -y 3 -x 3 -F 1 -I NHWC -f KYXC -O NHWC")
-    form = tuning.parse("v1:cpu:6,16,66,16,32,16,k_blocked,a,swapped,vdpbf16ps")
+    form = tuning.parse(for_host("v1:cpu:6,16,66,16,32,16,k_blocked,a,swapped,vdpbf16ps"))
     kernel = build(problem, "cpu", form).kernel
     x = np.ones((1, 3, 64, 3), bfloat16)
     x[:, :, 20] = np.nan

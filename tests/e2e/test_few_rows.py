@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from tests.host_tuning import for_host
 
 from imbrex import compile
-from imbrex.chip import CPU_ISAS
-from imbrex.run.host_machine import host_machine
+from imbrex.config.context import round_up
+from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.tuning import parse, text
 
 
 @pytest.mark.parametrize(
@@ -24,8 +28,9 @@ def test_few_rows(rows: int, columns: int, vectors: int, k: int) -> None:
     """The last vector is cut, by mask.  Rows of a larger B pass whole where one or two of A meet them, in
     pieces whose sums stay in the first cache, in each step of K; columns that are summed along K do not.
     """
-    lanes = CPU_ISAS[host_machine().isa.level].lanes(4)
-    tile = vectors * lanes
-    tuning = f"v1:cpu:{rows},{tile},{rows},{-(-columns // tile) * tile},48,{lanes},k_blocked,b,straight"
-    kernel = compile(f"gemm -m {rows} -n {columns} -k {k}", tuning=tuning, threads=1)
+    wide = 16 * vectors
+    tile = parse(for_host(f"v1:cpu:{rows},{wide},{rows},{wide},48,16,k_blocked,b,straight"))
+    assert isinstance(tile, CpuTuning)
+    tuning = replace(tile, n_per_block=round_up(columns, tile.n_per_thread))
+    kernel = compile(f"gemm -m {rows} -n {columns} -k {k}", tuning=text(tuning), threads=1)
     assert kernel.check().is_right

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.host_tuning import for_host
 
 from imbrex import compile
-from imbrex.chip import CPU_ISAS
-from imbrex.run.host_machine import host_machine
+from imbrex.config.context import round_up
 
 STEM, PADDED = "-H 15 -W 17 -y 7 -x 7 -u 2 -v 2", "-H 7 -W 5 -y 3 -x 3 -p 1 -q 1"
 
@@ -21,9 +21,6 @@ STEM, PADDED = "-H 15 -W 17 -y 7 -x 7 -u 2 -v 2", "-H 7 -W 5 -y 3 -x 3 -p 1 -q 1
 )
 def test_runs_of_odd_length(layer: str, rows: int, k: int) -> None:
     """Of 21 and of 40: filters that fill no vector are not summed along k here."""
-    lanes = CPU_ISAS[host_machine().isa.level].lanes(4)
-    tuning = (
-        f"v1:cpu:{rows},{lanes},{4 * rows},{4 * lanes},{-(-k // lanes) * lanes},{lanes},k_blocked,b,swapped"
-    )
+    tuning = for_host(f"v1:cpu:{rows},16,{4 * rows},64,{round_up(k, 16)},16,k_blocked,b,swapped")
     line = f"conv {layer} -F 1 -I NHWC -O NHWC -f NHWC"
     assert compile(line, tuning=tuning, threads=1).check(threads=1).is_right

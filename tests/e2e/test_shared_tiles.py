@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.e2e.many import together
+from tests.host_tuning import for_host
 from tests.pairs import in_turn
 
 from imbrex.build.shared_library import build_shared
@@ -29,8 +30,9 @@ from imbrex.verify.data import random_operands
 from imbrex.verify.poison import poison
 from imbrex.verify.reference import reference
 
-CPU = "v1:cpu:4,16,8,32,16,16,k_blocked,a,straight"
-PLAIN = "v1:cpu:4,16,8,32,16,16,k_major,b,straight"
+CPU = for_host("v1:cpu:4,16,8,32,16,16,k_blocked,a,straight")
+CPU_F64 = for_host("v1:cpu:4,16,8,32,16,8,k_blocked,a,straight")
+PLAIN = for_host("v1:cpu:4,16,8,32,16,16,k_major,b,straight")
 GENERAL = "v1:general:64,32,32,4,2,2"
 WAVES = "v1:xdlops:32,32,4,16,16,4"
 ONE_BUFFER = "v1:xdlops:32,32,4,16,16,4,auto,xor,staged,straight,1,1"
@@ -148,11 +150,7 @@ def agrees(built: Shared) -> bool:
 
 @pytest.mark.parametrize("kind", ["f64", "f16", "bf16", "i8"])
 def test_types_of_the_cpu(kind: str) -> None:
-    built = shared(
-        Gemm(37, 70, 100, dtype=kind),
-        "stream_k:5",
-        CPU.replace(",16,k_", f",{16 if kind != 'f64' else 8},k_"),
-    )
+    built = shared(Gemm(37, 70, 100, dtype=kind), "stream_k:5", CPU_F64 if kind == "f64" else CPU)
     workspace = built.workspace()
     assert built.is_right(1, workspace, 3) and built.is_right(2, workspace, 3)
 

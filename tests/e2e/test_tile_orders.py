@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.host_tuning import for_host
 from tests.pairs import in_turn
 
 from imbrex.diagnostic import Diagnostic
@@ -15,8 +16,8 @@ from imbrex.verify.compare import compare
 from imbrex.verify.data import random_operands
 from imbrex.verify.reference import reference
 
-CPU = "v1:cpu:4,16,8,32,16,16,k_blocked,a,straight"
-SWAPPED = "v1:cpu:4,16,8,32,16,16,k_major,b,swapped"
+CPU = for_host("v1:cpu:4,16,8,32,16,16,k_blocked,a,straight")
+SWAPPED = for_host("v1:cpu:4,16,8,32,16,16,k_major,b,swapped")
 GENERAL = "v1:general:64,32,32,4,2,2"
 WAVES = "v1:xdlops:32,32,4,16,16,4"
 CONV = Conv2d("forward", n=2, c=5, h=9, w=8, k=40, y=3, x=2, stride=(2, 1), pad_h=(1, 0), pad_w=(1, 1))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.e2e.conftest import Built
 from tests.e2e.many import Case, wrong
+from tests.host_tuning import for_host
 
 from imbrex.build.shared_library import build_shared
-from imbrex.chip import CPU_ISAS
 from imbrex.config import tuning
 from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Gemm, parse_problem
@@ -19,7 +19,7 @@ from imbrex.symbol import symbol_of
 
 GEMM = Gemm(m=75, n=140, k=70)
 CPU = [
-    f"v1:cpu:{rows},32,{rows * 2},64,32,16,{layout},{still},{order}"
+    for_host(f"v1:cpu:{rows},32,{rows * 2},64,32,16,{layout},{still},{order}")
     for rows, layout, still, order in (
         (5, "k_major", "a", "straight"),
         (6, "k_major", "b", "swapped"),
@@ -56,10 +56,6 @@ def test_general_convolutions() -> None:
 
 @pytest.mark.parametrize("text", CPU)
 def test_cpu(text: str, build: Any) -> None:
-    from imbrex.run.host_machine import host_machine
-
-    if CPU_ISAS[host_machine().isa.level].vector_bytes != 64:
-        pytest.skip("these register tiles are for 16 lanes")
     result = build(GEMM, "cpu", tuning.parse(text)).run(3)
     assert result.is_right, str(result)
 

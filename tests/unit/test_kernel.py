@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.host_tuning import for_host
 from tests.patience import said_when_warm
 
 from imbrex.build.cache import Cache, CacheWarning
@@ -294,7 +295,7 @@ def test_an_algorithm_is_a_name() -> None:
         ({"target": "emulat"}, "did you mean 'emulate'"),
         ({"tuning": "v1:cpu:1,2"}, "a cpu tuning takes 9 to 10 values, got 2"),
         ({"tuning": "v1:general:64,32,32,8,2,2"}, "does not run on"),
-        ({"tuning": "v1:cpu:99,16,99,32,16,16,k_major,a,straight"}, "is illegal: registers"),
+        ({"tuning": for_host("v1:cpu:99,16,99,32,16,16,k_major,a,straight")}, "is illegal: registers"),
         ({"algorithm": "v1r1"}, "algorithm 'v1r1' is one of backward data, this is a product"),
         ({"algorithm": "v9"}, "unknown algorithm 'v9'"),
         ({"algorithm": "data_tiled", "target": "sm_90a"}, "'data_tiled' packs tiles for AMD's matrix instr"),

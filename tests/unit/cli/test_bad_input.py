@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from tests.host_tuning import for_host
 from tests.patience import HANG_S
 
 from imbrex.cli import main
@@ -56,7 +57,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
         "<tuning>:1:1: error: tuning starts with 'v2'",
     ),
     "an illegal tuning": (
-        ("run", CONV, "--tuning", "v1:cpu:99,16,99,16,32,16,k_major,a,straight"),
+        ("run", CONV, "--tuning", for_host("v1:cpu:99,16,99,16,32,16,k_major,a,straight")),
         "is illegal: registers",
     ),
     "a tuning of another target": (("run", CONV, "--tuning", "v1:general:64,32,32,4,2,2"), "does not run on"),

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.host_tuning import for_host
 from tests.unit.cli.conftest import Said
 
 from imbrex.config.configuration import parse
 
 LINE = "conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -F 2"
-CONFIG = "v2:v4r1+product:4=v1:cpu:4,16,4,16,16,16,k_major,a,straight@data_parallel"
+CONFIG = for_host("v2:v4r1+product:4=v1:cpu:4,16,4,16,16,16,k_major,a,straight@data_parallel")
 Command = Callable[..., Said]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.host_tuning import for_host
 
 from imbrex.build.isa import has_level
 from imbrex.chip import CPU_ISAS
@@ -81,15 +82,15 @@ IMAGES = {
     "pixels as columns, blocks of channels": (
         "conv -n ?1..7 -c 4 -H 5 -W 7 -k 27 -y 3 -x 3 -p 1 -q 1 -F 1"
         " --epilogue 'relu(pre_activation(x + bias)) + residual'",
-        "v1:cpu:5,48,15,96,32,16,k_blocked,b,straight", (1, 7)
+        for_host("v1:cpu:5,48,15,96,32,16,k_blocked,b,straight"), (1, 7)
     ),
     "groups, panels of all pixels": (
         "conv -n ?2..6 -c 12 -H 5 -W 6 -k 120 -y 3 -x 3 -p 1 -q 1 -g 3 -F 1",
-        "v1:cpu:6,32,42,96,16,16,k_blocked,a,straight", (2, 5)
+        for_host("v1:cpu:6,32,42,96,16,16,k_blocked,a,straight"), (2, 5)
     ),
     "pixels that lie as images": (
         "convbfp16 -n ?1..5 -c 32 -H 6 -W 5 -k 21 -y 1 -x 1 -F 1 -O NHWC",
-        "v1:cpu:14,16,84,32,32,16,k_blocked,b,swapped", (1, 4)
+        for_host("v1:cpu:14,16,84,32,32,16,k_blocked,b,swapped"), (1, 4)
     ),
     "depthwise": (
         f"conv -n ?1..5 -c 24 -H 7 -W 9 -k 24 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -g 24 -F 1 {LAST}", None, (1, 4)
@@ -122,15 +123,15 @@ IMAGES = {
     ),
     "sums over images, in steps": (
         "convbfp16 -n ?2..17 -c 16 -H 14 -W 14 -k 32 -y 3 -x 3 -p 1 -q 1 -F 4",
-        "v1:cpu:6,32,144,32,512,16,k_blocked,b,swapped", (3, 17)
+        for_host("v1:cpu:6,32,144,32,512,16,k_blocked,b,swapped"), (3, 17)
     ),
     "sums over images, few last columns: of one image in a vector, of two along k": (
         "conv -n ?1..9 -c 20 -H 7 -W 7 -k 20 -y 1 -x 1 -F 4",
-        "v1:cpu:5,16,20,32,784,16,k_blocked,a,straight", (1, 2, 5)
+        for_host("v1:cpu:5,16,20,32,784,16,k_blocked,a,straight"), (1, 2, 5)
     ),
     "sums over images, few last columns of steps": (
         "conv -n ?1..9 -c 20 -H 7 -W 7 -k 20 -y 1 -x 1 -F 4",
-        "v1:cpu:5,32,20,32,112,16,k_blocked,b,straight", (1, 3, 9)
+        for_host("v1:cpu:5,32,20,32,112,16,k_blocked,b,straight"), (1, 3, 9)
     ),
     "sums over images, channels last, groups": (
         f"conv -n ?1..17 -c 8 -H 9 -W 7 -k 24 -y 3 -x 3 -p 1 -q 1 -g 2 -F 4 {LAST}", None, (4, 17)
