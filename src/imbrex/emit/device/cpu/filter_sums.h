@@ -205,7 +205,7 @@ private:
   }
 
   static IMBREX_INLINED vec<T> exists(const T *p, mask_t lanes, [[maybe_unused]] vec<T> bits) {
-#if defined(IMBREX_AVX512) || defined(IMBREX_AVX2) || defined(IMBREX_SVE)
+#if defined(IMBREX_AVX512) || defined(IMBREX_SVE)
     return load<T>(p, lanes);
 #else
     return (vec<T>)((lane_bits)load<T>(p) & (lane_bits)bits);
