@@ -10,8 +10,8 @@ the kernel of that size and tuning does, bit by bit.
 
 What is summed over, k of a product or the images of a gradient by filters, decides no block of the result,
 and a CPU sums element by element in the order of k, however many there are.  Whether last columns are summed
-along k, lane by lane, does depend on how many there are, and is found when the kernel runs as it is for a
-fixed number (`with_columns` of product.h).
+along k, lane by lane, does depend on how many there are, and on the number of rows, and is found when the
+kernel runs as it is for a fixed number (`with_columns` and `with_columns_of` of product.h).
 """
 
 from __future__ import annotations

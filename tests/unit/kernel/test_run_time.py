@@ -74,6 +74,15 @@ def test_the_bits_are_those_of_the_fixed_kernel_of_its_bucket() -> None:
         same_bits(kernel, size, *kernel.at(size).tuning_texts)
 
 
+@pytest.mark.parametrize("stays", ["a", "b"])
+def test_few_rows_do_not_repay_columns_that_are_summed_along_k(stays: str) -> None:
+    """The last of 33 columns, which takes B's elements one by one: three rows leave it in a vector."""
+    tuning = for_host(f"v1:cpu:4,48,32,48,64,16,k_blocked,{stays},straight")
+    kernel = compile(Gemm("?1..40", 33, 64), tuning=tuning)
+    for size in (1, 2, 3, 4, 33, 40):
+        same_bits(kernel, size, tuning)
+
+
 LAST = "-I NHWC -O NHWC -f NHWC"
 IMAGES = {
     "columns that fill no vector, by buckets": (

@@ -51,8 +51,8 @@ def text(stmt: Product) -> list[str]:
     width = f"imbrex::width<{stmt.c.computed.c_name}>"
     has_runs, count = isinstance(stmt.a, RunsInPlace), f", {_k(stmt)}" if _is_counted(stmt) else ""
     zeros = [f"for (auto &zero : scratch.zeros_a) zero = {_zero(stmt)};"] if has_runs else []
-    is_met = stmt.open == "k" and bool(_columns(stmt))
-    last = ", columns.value" if is_met else _columns(stmt)
+    found = _found_columns(stmt)
+    last = _columns(stmt) if found is None else ", columns.value"
     shape = f"{unit}, rows, {stmt.lanes} / {width}, {_height(stmt)}, N.value, {stmt.k}{last}"
     kind = f"imbrex::open_columns<{unit}, {stmt.lanes} / {width}, {_height(stmt)}, {stmt.k}{_columns(stmt)}>"
     ends = "columns" if stmt.open == "n" else "0, product::n_panels"
@@ -69,13 +69,8 @@ def text(stmt: Product) -> list[str]:
         f"product::{stmt.stationary}_stays(",
         f"    0, {_m_end(stmt)}, {ends}, operand_a, {operand_b}, operand_c{count});",
     ]
-    if is_met:
-        of = f"{unit}{_columns(stmt)}, M.value, N.value"
-        body = [
-            f"imbrex::with_columns<{of}>({_first_k(stmt)}, [&](auto columns) {{",
-            *c.indented(body),
-            "});",
-        ]
+    if found is not None:
+        body = [f"{found}, [&](auto columns) {{", *c.indented(body), "});"]
     assert b.buffer.space == "global"
     made = [] if stmt.finish is None else finishing.lines(stmt.finish, stmt.c)
     lines = [*made, f"const int32_t m_count = {c.index(stmt.m_count)}, n_count = {c.index(stmt.n_count)};"]
@@ -139,6 +134,18 @@ def _columns(stmt: Product) -> str:
     if has_none or stmt.unit.tiles is not None:
         return ""
     return f", imbrex::along_k::{'rows' if stmt.b_is_transposed else 'elements'}"
+
+
+def _found_columns(stmt: Product) -> str | None:
+    """The call that finds how last columns are summed, where a run-time size decides it: k, or rows, which
+    share what B's way to columns costs.
+    """
+    of = f"{_unit(stmt)}{_columns(stmt)}, M.value, N.value"
+    if stmt.open == "k" and _columns(stmt):
+        return f"imbrex::with_columns<{of}>({_first_k(stmt)}"
+    if stmt.open == "m" and _columns(stmt) and not stmt.b_is_transposed:
+        return f"imbrex::with_columns_of<{of}, {stmt.k}>(m_count"
+    return None
 
 
 def _shifted(stmt: Product) -> list[str]:

@@ -11,7 +11,8 @@
 // An operand that packs on a visit belongs in the outer loop, one that is read in place or packed beforehand may be in
 // either.  The outer loop's panel stays in the cache nearest to the core that holds it.  A large K goes block by block,
 // each block but the first adding to C (beta = 1).  Of a run-time number of rows, M at most, `m_end` is an
-// `open_rows<MR, ..>`, and all panels of it are multiplied.  Of a run-time number of columns see open_product.h, of k `with_columns`.
+// `open_rows<MR, ..>`, and all panels of it are multiplied; its last columns are found by `with_columns_of`.  Of a run-time
+// number of columns see open_product.h, of k `with_columns`.
 #pragma once
 #include "b_view.h"
 #include "extent.h"
@@ -43,6 +44,14 @@ template <class U, along_k Columns, int M, int N, class Body> void with_columns(
   constexpr int W = width<sum_of_unit<U>>, few = N % W;
   if constexpr (few > 0 && few <= W / 2)
     if (sum_along_k<U, Columns>(few, M, int(k))) return body(along<along_k::always>{});
+  body(along<along_k::none>{});
+}
+
+// The same of a run-time number of rows, at most M, and of a fixed K: fewer rows may not repay what columns cost.
+template <class U, along_k Columns, int M, int N, int K, class Body> void with_columns_of(int rows, const Body &body) {
+  constexpr int few = N % width<sum_of_unit<U>>;
+  if constexpr (few > 0 && sum_along_k<U, Columns>(few, M, K))
+    if (sum_along_k<U, Columns>(few, rows, K)) return body(along<along_k::always>{});
   body(along<along_k::none>{});
 }
 
