@@ -146,7 +146,7 @@ def peers(names: tuple[str, ...] = PEERS) -> list[Peer]:
 
 
 def uninstalled(names: Iterable[str]) -> dict[str, str]:
-    """Those of these peers that cannot be imported, each with the package that brings it."""
+    """Peers among these that cannot be imported, each with the package that brings it."""
     needed = {name: PACKAGES[name] for name in names if name in PACKAGES}
     return {
         name: package
