@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +60,8 @@ def effort() -> Iterator[None]:
 
 
 def _without_optimisation(patch: pytest.MonkeyPatch) -> None:
-    """But for the core that executes AMD's instructions, of which all tests and their processes share one."""
-    from imbrex.build import shared_library, toolchain
+    """But for what executes AMD's and Hopper's instructions, which all tests and their processes share."""
+    from imbrex.build import device_units, shared_library, toolchain
     from imbrex.cdna import machine
     from imbrex.emit.emulate import hopper
     from imbrex.kernel import built
@@ -74,6 +74,11 @@ def _without_optimisation(patch: pytest.MonkeyPatch) -> None:
                 back.setattr(module, "FLAGS", flags)
             return shared_library.build_shared(*words, **named)
 
+    def units_as_for_users(sources: Any, flags: Sequence[str], *words: Any) -> dict[str, Path]:
+        optimised = ["-O2" if flag == "-O0" else flag for flag in flags]
+        return device_units.device_objects(sources, optimised, *words)
+
+    patch.setattr(shared_library, "device_objects", units_as_for_users)
     for module, flags in given.items():
         patch.setattr(module, "FLAGS", tuple("-O0" if f in ("-O2", "-O3") else f for f in flags))
     patch.setattr(machine, "build_shared", as_for_users)

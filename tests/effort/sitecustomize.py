@@ -18,6 +18,8 @@ FLAGS_OF: Final = ("imbrex.build.toolchain", "imbrex.emit.emulate.hopper")
 """Modules whose FLAGS kernels are compiled with; others import the first one's."""
 CORE: Final = "imbrex.cdna.machine"
 """What executes AMD's instructions, of which all tests and their processes share one: as users have it."""
+BUILDS: Final = "imbrex.build.shared_library"
+"""Where units of device code are asked for, such as what executes Hopper's instructions: likewise."""
 
 
 def unoptimised(flags: Sequence[str]) -> tuple[str, ...]:
@@ -31,7 +33,7 @@ class Changed:
         self.given: tuple[str, ...] = ()
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if name not in FLAGS_OF and name != CORE:
+        if name not in (*FLAGS_OF, CORE, BUILDS):
             return None
         sys.meta_path.remove(self)
         try:
@@ -52,6 +54,9 @@ class Changed:
         if module.__name__ == CORE:
             self.compile_as_for_users(module)
             return
+        if module.__name__ == BUILDS:
+            self.optimise_units(module)
+            return
         if module.__name__ == FLAGS_OF[0]:
             self.given = module.FLAGS
         module.FLAGS = unoptimised(module.FLAGS)
@@ -69,6 +74,14 @@ class Changed:
                 toolchain.FLAGS = shared_library.FLAGS = own
 
         core.build_shared = build_shared
+
+    def optimise_units(self, builds: Any) -> None:
+        objects = builds.device_objects
+
+        def device_objects(sources: Any, flags: Sequence[str], *words: Any) -> Any:
+            return objects(sources, ["-O2" if flag == "-O0" else flag for flag in flags], *words)
+
+        builds.device_objects = device_objects
 
 
 sys.meta_path.insert(0, Changed())

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from imbrex.build.cache import Cache, digest, source_parts
+from imbrex.build.device_units import device_objects
 from imbrex.build.isa import Isa, host_isa
 from imbrex.build.precompiled import precompiled
 from imbrex.build.toolchain import FLAGS, Compiler, compile_shared, compiler_of, find_compiler
@@ -48,7 +49,10 @@ def build_shared(
 
     def build(directory: Path) -> None:
         given = (*flags, *precompiled(sources, flags, compiler, isa, cache))
-        compile_shared(sources, directory, name=LIBRARY, flags=given, compiler=compiler, isa=isa)
+        objects = device_objects(sources, flags, compiler, isa, cache)
+        compile_shared(
+            sources, directory, name=LIBRARY, flags=given, compiler=compiler, isa=isa, compiled=objects
+        )
 
     stored = cache.object(key, build, (LIBRARY,))
     return SharedLibrary(stored.directory / LIBRARY, key, stored.was_cached)

@@ -14,7 +14,7 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,11 +32,13 @@ __all__ = [
     "Compiler",
     "compile_options",
     "compile_shared",
+    "compile_units",
     "compiler_of",
     "failure",
     "find_compiler",
     "put_sources",
     "run_all",
+    "units_of",
     "write_sources",
 ]
 
@@ -181,30 +183,39 @@ def compile_shared(
     flags: Iterable[str] = (),
     compiler: Compiler | None = None,
     isa: Isa | None = None,
+    compiled: Mapping[str, Path] | None = None,
 ) -> Path:
     """Writes the sources into `directory`, compiles each unit (`.cpp`, `.c`) side by side, links
     `directory/name`.
 
     sources: file name -> text; the other names are headers that the units include.  flags: after, so
-    over, FLAGS. A Diagnostic carries the compiler's first error; the sources and all that it said stay in
-    `directory`.
+    over, FLAGS.  compiled: objects of units that were compiled before.  A Diagnostic carries the compiler's
+    first error; the sources and all that it said stay in `directory`.
     """
-    isa = isa or host_isa()
+    isa, compiled = isa or host_isa(), compiled or {}
     compiler = compiler or compiler_of(isa)
     write_sources(sources, directory)
-    units = [file for file in sources if file.endswith(_UNIT_SUFFIXES)]
+    units = units_of(sources)
     if not units:
         raise ValueError(f"no unit to compile among {sorted(sources)}; a unit ends in .cpp, .cc or .c")
-    options = compile_options(isa, flags)
-    objects = [f"{unit}.o" for unit in units]
-    commands = [
-        (*compiler.compile, *options, "-I.", "-c", u, "-o", o) for u, o in zip(units, objects, strict=True)
-    ]
-    run_all(compiler, commands, units, directory)
+    here = [unit for unit in units if unit not in compiled]
+    compile_units(here, directory, compile_options(isa, flags), compiler)
+    objects = [str(compiled.get(unit, f"{unit}.o")) for unit in units]
     run_all(compiler, [(*compiler.link, "-o", name, *objects, *compiler.link_libraries)], [name], directory)
-    for leftover in objects:
-        (directory / leftover).unlink()
+    for unit in here:
+        (directory / f"{unit}.o").unlink()
     return directory / name
+
+
+def units_of(sources: Iterable[str]) -> list[str]:
+    """Names of the files that are compiled; the others are headers."""
+    return [file for file in sources if file.endswith(_UNIT_SUFFIXES)]
+
+
+def compile_units(units: list[str], directory: Path, options: Sequence[str], compiler: Compiler) -> None:
+    """The object `UNIT.o` beside each unit of the directory."""
+    commands = [(*compiler.compile, *options, "-I.", "-c", unit, "-o", f"{unit}.o") for unit in units]
+    run_all(compiler, commands, units, directory)
 
 
 def compile_options(isa: Isa, flags: Iterable[str] = ()) -> tuple[str, ...]:
