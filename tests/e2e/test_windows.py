@@ -90,9 +90,9 @@ def test_several_channels_a_group(group: tuple[str, int, str], lie: str) -> None
     right(line(edge, direction, LIE[lie], verb), lie)
 
 
-@pytest.mark.parametrize("lie", LIE)
-@pytest.mark.parametrize(("edge", "verb"), FILTERS)
-def test_gradients_of_filters(edge: str, verb: str, lie: str) -> None:
+@pytest.mark.parametrize(("case", "lie"), in_turn(FILTERS, list(LIE), whole=[FILTERS[1], FILTERS[2]]))
+def test_gradients_of_filters(case: tuple[str, str], lie: str) -> None:
+    edge, verb = case
     right(f"{verb} {edge} -F 4{LIE[lie]}", lie)
 
 
@@ -101,8 +101,10 @@ def test_gradients_without_strides(lie: str) -> None:
     right(line("-c 19 -H 9 -W 21 -k 19 -g 19 -y 3 -x 5 -p 1 -q 3 -l 2 -j 1", 2, LIE[lie]), lie)
 
 
-@pytest.mark.parametrize("lie", LIE)
-@pytest.mark.parametrize("verb", ["convfp16", "convbfp16", "convint8"])
+TYPES = ("convfp16", "convbfp16", "convint8")
+
+
+@pytest.mark.parametrize(("verb", "lie"), in_turn(TYPES, list(LIE), whole=["convint8"]))
 def test_narrow_types_are_widened(verb: str, lie: str) -> None:
     right(line(EDGES[2], more=LIE[lie], verb=verb), lie)
 
