@@ -204,7 +204,7 @@ private:
       for (int v = 0; v < Vectors; ++v) store<T>(to + i * L + v * W, load<T>(to + i * L + v * W) + found[i][v]);
   }
 
-  static IMBREX_INLINED vec<T> exists(const T *p, mask_t lanes, [[maybe_unused]] vec<T> bits) {
+  static IMBREX_INLINED vec<T> exists(const T *p, [[maybe_unused]] mask_t lanes, [[maybe_unused]] vec<T> bits) {
 #if defined(IMBREX_AVX512) || defined(IMBREX_SVE)
     return load<T>(p, lanes);
 #else
