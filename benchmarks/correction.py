@@ -49,7 +49,7 @@ from imbrex.config.warpgroup.correction import (
     inputs,
     is_corrected,
 )
-from imbrex.config.warpgroup.cost import Priced
+from imbrex.config.warpgroup.cost import Scheduled, cycles_of
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.terms import Terms, terms
@@ -95,12 +95,12 @@ class Series:
     @cached_property
     def rows(self) -> np.ndarray[Any, Any]:
         """What networks know of each tuning."""
-        return inputs([terms(Priced(plan), schedule) for plan, schedule in self.plans])
+        return np.concatenate([inputs(terms(Scheduled.of(*pair))) for pair in self.plans])
 
     @cached_property
     def model(self) -> np.ndarray[Any, Any]:
         """Logarithms of the model's cycles."""
-        return np.log([Priced(plan).cost(schedule).cycles for plan, schedule in self.plans])
+        return np.log(cycles_of(self.plans))
 
     @cached_property
     def weights(self) -> np.ndarray[Any, Any]:

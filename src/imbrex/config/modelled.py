@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from math import exp
 from typing import TypeAlias
 
@@ -16,8 +17,9 @@ from imbrex.config.cpu.cost import cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.products import products
 from imbrex.config.request import Request
+from imbrex.config.tuning import Tuning
 from imbrex.config.warpgroup.correction import log_correction
-from imbrex.config.warpgroup.cost import schedule_cycles
+from imbrex.config.warpgroup.cost import cycles_of
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 
 __all__ = ["Modelled", "is_modelled", "modelled"]
@@ -42,24 +44,39 @@ def modelled(request: Request, configurations: Sequence[Configuration]) -> Model
 
     def found(machine: Machine) -> list[float]:
         here = replace(request, machine=machine)
-        return [_whole(here, of, each) for of, each in zip(configurations, made, strict=True)]
+        tuned = [
+            (one, product.context)
+            for of, each in zip(configurations, made, strict=True)
+            for one, product in zip(of.products, _of(each).products, strict=True)
+        ]
+        multiplied = iter(_cycles(tuned, machine))
+        return [
+            in_all(here, of.algorithm, _of(each), sum(islice(multiplied, len(of.products))))
+            for of, each in zip(configurations, made, strict=True)
+        ]
 
     return found
 
 
-def _whole(request: Request, of: Configuration, made: object) -> float:
+def _of(made: object) -> Products:
     assert isinstance(made, Products), made
-    pairs = zip(of.products, made.products, strict=True)
-    multiplied = sum(_cycles(tuned, product.context, request.machine) for tuned, product in pairs)
-    return in_all(request, of.algorithm, made, multiplied)
+    return made
 
 
-def _cycles(tuned: TunedProduct, context: GemmContext, machine: Machine) -> float:
-    match tuned.tuning, machine:
-        case CpuTuning() as tuning, CpuMachine():
-            return cycles(tuning, context, machine)
-        case WarpgroupTuning() as tuning, GpuMachine():
-            plan = tuning.plan(context, machine)
-            return schedule_cycles(plan, tuned.schedule) * exp(log_correction(plan, tuned.schedule))
-        case _:
-            raise AssertionError(tuned)
+def _cycles(tuned: Sequence[tuple[TunedProduct, GemmContext]], machine: Machine) -> list[float]:
+    """Cycles of the multiplying of each."""
+    if isinstance(machine, CpuMachine):
+        return [cycles(_cpu(one.tuning), context, machine) for one, context in tuned]
+    assert isinstance(machine, GpuMachine), machine
+    plans = [(_warpgroup(one.tuning).plan(context, machine), one.schedule) for one, context in tuned]
+    return [each * exp(log_correction(*pair)) for each, pair in zip(cycles_of(plans), plans, strict=True)]
+
+
+def _cpu(tuning: Tuning) -> CpuTuning:
+    assert isinstance(tuning, CpuTuning), tuning
+    return tuning
+
+
+def _warpgroup(tuning: Tuning) -> WarpgroupTuning:
+    assert isinstance(tuning, WarpgroupTuning), tuning
+    return tuning

@@ -22,7 +22,7 @@ from imbrex.chip import GpuMachine, LaunchRates
 from imbrex.config.configuration import TunedProduct
 from imbrex.config.context import GemmContext
 from imbrex.config.tiles import DATA_PARALLEL
-from imbrex.config.warpgroup.cost import Priced
+from imbrex.config.warpgroup.cost import Scheduled
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.problem import Problem
 
@@ -48,10 +48,10 @@ def is_streamed_together(product: TunedProduct, context: GemmContext, machine: G
     if not isinstance(tuning, WarpgroupTuning) or product.schedule != DATA_PARALLEL:
         return False
     plan = tuning.plan(context, machine)
-    priced, (rows, columns) = Priced(plan), plan.blocks
-    if plan.units > priced.resident or (columns if plan.oriented.m > plan.oriented.n else rows) == 1:
+    scheduled, (rows, columns) = Scheduled.of(plan, product.schedule), plan.blocks
+    if plan.units > plan.clusters or (columns if plan.oriented.m > plan.oriented.n else rows) == 1:
         return False
-    return priced.memory_cycles >= BY_MEMORY * priced.cost(product.schedule).cycles
+    return bool(scheduled.memory_cycles[0] >= BY_MEMORY * scheduled.costs.cycles[0])
 
 
 def behind_launch(product: TunedProduct, context: GemmContext, rates: LaunchRates) -> bool:

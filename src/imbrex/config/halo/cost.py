@@ -13,7 +13,8 @@ from imbrex.config.halo.plan import HaloPlan, WindowPlan
 from imbrex.config.spent import Spent
 from imbrex.config.warpgroup.instruction import instruction_of
 from imbrex.config.warpgroup.rates import rates_of
-from imbrex.config.warpgroup.steps import Multiplied, norm
+from imbrex.config.warpgroup.steps import norm
+from imbrex.config.warpgroup.tile import Multiplied
 from imbrex.view.mma.hopper import ROWS
 
 __all__ = ["halo_cycles", "halo_spent", "line_cycles", "line_spent"]

@@ -11,7 +11,8 @@ from imbrex.config.spent import Spent
 from imbrex.config.warpgroup.consumers import SUM_BYTES
 from imbrex.config.warpgroup.instruction import instruction_of
 from imbrex.config.warpgroup.rates import rates_of
-from imbrex.config.warpgroup.steps import Multiplied, norm
+from imbrex.config.warpgroup.steps import norm
+from imbrex.config.warpgroup.tile import Multiplied
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.tap_tile import PIXELS
 

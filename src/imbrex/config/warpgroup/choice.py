@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import product
-from typing import Final, TypeAlias
+from typing import Final
+
+import numpy as np
 
 from imbrex.chip import GpuMachine
 from imbrex.config.choose import choose
@@ -17,9 +18,11 @@ from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tiles import PARTS as IN_CLUSTER
 from imbrex.config.warpgroup import cluster_k
 from imbrex.config.warpgroup.correction import corrected
-from imbrex.config.warpgroup.cost import Priced
+from imbrex.config.warpgroup.cost import Scheduled
 from imbrex.config.warpgroup.plan import WarpgroupTuning
-from imbrex.config.warpgroup.space import is_tall, priced_space
+from imbrex.config.warpgroup.space import is_tall, legal_tunings
+from imbrex.config.warpgroup.tile import Tile
+from imbrex.config.warpgroup.tunings import Column, Tunings
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.work.streamk import CLUSTERED, Mode, even_pieces
 
@@ -29,11 +32,6 @@ MARGIN: Final = 0.03
 """What a schedule must save before anything but data_parallel is chosen."""
 PARTS: Final = (1, 2, 3, 4, 6)
 """split_k is looked at with as many pieces of each tile as run at a time, and these parts of them."""
-
-
-Serving: TypeAlias = tuple[Priced, TileSchedule]
-Costed: TypeAlias = tuple[float, Serving]
-"""Cycles of the model, corrected, and what they are of."""
 
 
 def scheduled(
@@ -78,10 +76,13 @@ def best_tuning(
     schedule: TileSchedule, context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None = None
 ) -> WarpgroupTuning | None:
     """The tuning that serves a schedule best; None where none is legal."""
-    priced = _priced(context, machine, given)
-    serving = [p for p in priced if not (schedule.is_shared and p.plan.tuning.pingpong)]
-    served = _costed([(p, schedule) for p in serving])
-    return _best(served)[1][0].plan.tuning if served else None
+    found = _tunings(context, machine, given)
+    if found is not None and schedule.is_shared:
+        found = found.taken(~found.numbers.is_pingpong)
+    if found is None or not len(found):
+        return None
+    (cycles,) = corrected([Scheduled.alike(found, schedule)])
+    return found.plan(int(cycles.argmin())).tuning
 
 
 def best_schedule(
@@ -107,65 +108,72 @@ def _offers(
     context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None, elements: tuple[int, ...]
 ) -> Sequence[Offer]:
     """elements: of the arrays, of which contexts that are equal may have other numbers."""
-    served = _costed(_servings(context, machine, given))
-    by_mode = [[one for one in served if one[1][1].mode == mode] for mode in _modes(context)]
-    found = [_offer(*_best(of)) for of in by_mode if of]
+    candidates = _candidates(context, machine, given)
+    pairs = zip(candidates, corrected(candidates), strict=True)
+    found = [_offer(of, int(cycles.argmin()), cycles) for of, cycles in pairs]
     return [*found[:1], *sorted(found[1:], key=lambda offer: offer.cost)]
 
 
 def every(context: GemmContext, machine: GpuMachine) -> Iterator[Offer]:
     """All legal tunings under all schedules that they serve."""
-    return (_offer(*one) for one in _costed(_servings(context, machine, None)))
+    candidates = _candidates(context, machine, None)
+    for of, cycles in zip(candidates, corrected(candidates), strict=True):
+        yield from (_offer(of, index, cycles) for index in range(len(of)))
 
 
-def _servings(context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None) -> Sequence[Serving]:
-    """All tunings with schedules that they serve: pingpong consumers have whole tiles, and share none, and
-    tall tiles have hardly been faster where they are shared.
+def _candidates(
+    context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None
+) -> Sequence[Scheduled]:
+    """All tunings with schedules that they serve, mode by mode: pingpong consumers have whole tiles, and
+    share none, and tall tiles have hardly been faster where they are shared.
     """
-    return [
-        (priced, schedule)
-        for mode, priced in product(_modes(context), _priced(context, machine, given))
-        if mode == "data_parallel" or not _has_whole_tiles(priced.plan.tuning)
-        for schedule in _counted(mode, priced)
-    ]
+    whole = _tunings(context, machine, given)
+    if whole is None:
+        return []
+    shared = whole.taken(~whole.column(_has_whole_tiles))
+    found = (_counted(mode, shared if mode != "data_parallel" else whole) for mode in _modes(context))
+    return [of for of in found if len(of)]
 
 
-def _has_whole_tiles(tuning: WarpgroupTuning) -> bool:
-    return tuning.pingpong or is_tall(tuning.m_per_block)
-
-
-def _costed(pairs: Sequence[Serving]) -> Sequence[Costed]:
-    return list(zip(corrected(pairs), pairs, strict=True))
+def _has_whole_tiles(tile: Tile) -> bool:
+    return tile.is_pingpong or is_tall(tile.rows)
 
 
 def _modes(context: GemmContext) -> Sequence[Mode]:
     return CLUSTERED if context.phases == 1 else CLUSTERED[:1]
 
 
-def _offer(cycles: float, serving: Serving) -> Offer:
-    priced, schedule = serving
-    cost = priced.cost(schedule)
-    numbers = (cost.clusters, cost.longest, cost.parts, cost.fix_up, cycles)
-    return Offer(schedule, priced.plan.tuning, cost.tiles, *numbers)
+def _offer(of: Scheduled, index: int, cycles: Column) -> Offer:
+    cost = of.cost(index)
+    numbers = (cost.clusters, cost.longest, cost.parts, cost.fix_up, float(cycles[index]))
+    return Offer(of.schedule(index), of.tunings.plan(index).tuning, cost.tiles, *numbers)
 
 
-def _counted(mode: Mode, priced: Priced) -> Iterator[TileSchedule]:
+def _counted(mode: Mode, of: Tunings) -> Scheduled:
     """A mode with the numbers of clusters worth looking at: as many as run at a time, and for split_k fewer,
     which have fewer sums to add.
     """
     if mode == "data_parallel":
-        yield DATA_PARALLEL
-        return
-    plan, count = priced.plan, priced.resident
+        return Scheduled.alike(of, DATA_PARALLEL)
+    counts = np.stack(_counts(mode, of), axis=1)
+    index, which = np.nonzero(counts)
+    return Scheduled(of.taken(index), mode, counts[index, which])
+
+
+def _counts(mode: Mode, of: Tunings) -> Sequence[Column]:
+    """Numbers of a mode for each tuning, 0 where there are fewer."""
     if mode == "cluster_k":
-        yield from (TileSchedule(mode, parts) for parts in IN_CLUSTER if cluster_k.serves(plan, parts))
-        return
-    most = count // plan.units if mode == "split_k" else 0
-    if most < 2:
-        yield TileSchedule(mode, count)
-        return
-    pieces = {even_pieces(plan.k_iterations, max(2, most // part)) for part in PARTS}
-    yield from (TileSchedule(mode, each * plan.units) for each in sorted(pieces))
+        return [np.where(cluster_k.serves(of, parts), parts, 0) for parts in IN_CLUSTER]
+    if mode != "split_k":
+        return [of.resident]
+    most = of.resident // of.units
+    pieces = [even_pieces(of.numbers.k_iterations, np.maximum(2, most // part)) for part in PARTS]
+    sorted_ = np.sort(np.stack(pieces), axis=0)
+    again = np.diff(sorted_, axis=0, prepend=0) == 0
+    is_split = most >= 2
+    counts = np.where(is_split & ~again, sorted_ * of.units, 0)
+    counts[0] = np.where(is_split, counts[0], of.resident)
+    return list(counts)
 
 
 def taken(found: Sequence[Offer]) -> Offer:
@@ -174,10 +182,6 @@ def taken(found: Sequence[Offer]) -> Offer:
     return others[0] if others and others[0].cost < first.cost * (1 - MARGIN) else first
 
 
-def _priced(context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None) -> Sequence[Priced]:
-    return [Priced(given.plan(context, machine))] if given is not None else priced_space(context, machine)
-
-
-def _best(costed: Sequence[Costed]) -> Costed:
-    """The one of the fewest cycles, the first of several."""
-    return min(costed, key=lambda one: one[0])
+def _tunings(context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None) -> Tunings | None:
+    """The one that is given, or all legal ones; None where there are none."""
+    return legal_tunings(context, machine) if given is None else Tunings.of(given.plan(context, machine))

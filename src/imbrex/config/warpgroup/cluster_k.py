@@ -10,8 +10,9 @@ Law: the schedule's number and the tuning's cluster together are a cluster of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from imbrex.chip import GpuMachine
 from imbrex.config.context import GemmContext
@@ -19,9 +20,11 @@ from imbrex.config.rules import Illegal, Reasons
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup.consumers import SUM_BYTES
 from imbrex.config.warpgroup.correction import corrected
+from imbrex.config.warpgroup.cost import Scheduled
 from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
-from imbrex.config.warpgroup.space import priced_space
+from imbrex.config.warpgroup.space import legal_tunings
+from imbrex.config.warpgroup.tunings import Column, Tunings
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.stage.shared_tile import ATOM_ROWS
 
@@ -38,28 +41,32 @@ def scheduled(
         if reasons := broken(given.plan(context, machine), parts):
             raise Diagnostic(f"{schedule} is illegal: {'; '.join(map(str, reasons))}")
         return given
-    found = priced_space(context, machine)
-    serving = [priced for priced in found if serves(priced.plan, parts)]
-    if not serving:
-        why = {str(reason): 0 for priced in found for reason in broken(priced.plan, parts)}
+    found = legal_tunings(context, machine)
+    served = None if found is None else found.taken(serves(found, parts))
+    if served is None or not len(served):
+        plans = [] if found is None else [found.plan(index) for index in range(len(found))]
+        why = {str(reason): 0 for plan in plans for reason in broken(plan, parts)}
         listed = "; ".join(list(why)[:3]) or "no tuning of warpgroups is legal"
         raise Diagnostic(f"no tuning serves {schedule}: {listed}")
-    cycles = corrected([(priced, schedule) for priced in serving])
-    return serving[cycles.index(min(cycles))].plan.tuning
+    (cycles,) = corrected([Scheduled.alike(served, schedule)])
+    return served.plan(int(cycles.argmin())).tuning
 
 
-def serves(plan: WarpgroupPlan, parts: int) -> bool:
+def serves(tunings: Tunings, parts: int) -> Column:
     """Do so many parts of K break no rule?"""
-    return next(_reasons(plan, parts), None) is None
+    is_legal = tunings.column(lambda tile: next(_reasons(tile.plan, parts, OF_TILES), None) is None)
+    return is_legal & (parts * tunings.cluster <= tunings.machine.most_in_cluster)
 
 
 def broken(plan: WarpgroupPlan, parts: int) -> tuple[Illegal, ...]:
     """All rules that so many parts of K break."""
-    return tuple(_reasons(plan, parts))
+    return tuple(_reasons(plan, parts, (cluster, *OF_TILES)))
 
 
-def _reasons(plan: WarpgroupPlan, parts: int) -> Iterator[Illegal]:
-    for rule in (consumers, cluster, steps, columns, ring, lds_bytes):
+def _reasons(
+    plan: WarpgroupPlan, parts: int, rules: Sequence[Callable[[WarpgroupPlan, int], Reasons]]
+) -> Iterator[Illegal]:
+    for rule in rules:
         yield from (Illegal(rule.__name__, reason) for reason in rule(plan, parts))
 
 
@@ -108,3 +115,7 @@ def lds_bytes(plan: WarpgroupPlan, parts: int) -> Reasons:
     machine, needed = plan.machine, replace(plan.layout, parts=parts).bytes
     if needed > machine.lds_bytes:
         yield f"lds_bytes {needed} with the barriers of {parts} parts > {machine.lds_bytes} on {machine.name}"
+
+
+OF_TILES: Final = (consumers, steps, columns, ring, lds_bytes)
+"""Rules that a tile keeps to or breaks, whatever its cluster."""

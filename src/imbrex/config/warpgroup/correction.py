@@ -33,10 +33,12 @@ import numpy.typing as npt
 from imbrex.chip import WARPGROUPS
 from imbrex.config.context import GemmContext
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
-from imbrex.config.warpgroup.cost import Priced
+from imbrex.config.warpgroup.cost import Scheduled
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.terms import Terms, terms
+from imbrex.config.warpgroup.tile import Tile
+from imbrex.config.warpgroup.tunings import Column, Tunings
 from imbrex.view.work.streamk import CLUSTERED
 
 __all__ = ["Networks", "corrected", "corrects", "inputs", "is_corrected", "log_correction"]
@@ -81,23 +83,23 @@ def silu(values: Weights) -> Weights:
     return np.asarray(values / (1 + np.exp(-values)), np.float32)
 
 
-def inputs(known: Sequence[Terms]) -> Numbers:
+def inputs(known: Terms) -> Numbers:
     """A row for each: the terms but for the mode, and for each mode whether it is the one."""
-    rows = np.array(known, dtype=np.float64).reshape(-1, len(Terms._fields))
+    rows = np.stack(known, axis=1, dtype=np.float64)
     modes = rows[:, [MODE]] == np.arange(len(CLUSTERED))
     return np.hstack([np.delete(rows, MODE, axis=1), modes])
 
 
 def is_corrected(plan: WarpgroupPlan) -> bool:
     """Is it of a product that times tell enough of: of 16-bit floats, and no window's?"""
-    return plan.context.dtype.bits == CORRECTED_BITS and not Priced(plan).streams.is_walked
+    return plan.context.dtype.bits == CORRECTED_BITS and not Tile(plan).is_walked
 
 
-def corrects(some: Sequence[Priced]) -> bool:
+def corrects(some: Tunings) -> bool:
     """Do times tell of candidates of a product?  some: of them, of the same product."""
-    if not some or not is_corrected(some[0].plan):
+    if not len(some) or not is_corrected(some.tiles[0].plan):
         return False
-    return _is_in_time(min(priced.cost(DATA_PARALLEL).cycles for priced in some))
+    return _is_in_time(Scheduled.alike(some, DATA_PARALLEL).costs.cycles.min())
 
 
 def log_correction(plan: WarpgroupPlan, schedule: TileSchedule) -> float:
@@ -110,25 +112,27 @@ def log_correction(plan: WarpgroupPlan, schedule: TileSchedule) -> float:
 @lru_cache(maxsize=4096)
 def _log_correction(tuning: WarpgroupTuning, context: GemmContext, schedule: TileSchedule) -> float:
     """The same of a product of no windows, of which equal contexts are alike in all."""
-    known = terms(Priced(tuning.plan(context)), schedule)
-    return float(_networks().predicted(inputs([known]))[0]) if _is_in_time(2**known.cycles) else 0.0
+    known = terms(Scheduled.of(tuning.plan(context), schedule))
+    return float(_networks().predicted(inputs(known))[0]) if _is_in_time(2 ** known.cycles[0]) else 0.0
 
 
-def corrected(pairs: Sequence[tuple[Priced, TileSchedule]]) -> list[float]:
+def corrected(candidates: Sequence[Scheduled]) -> list[Column]:
     """Cycles of candidates of one problem, in their order."""
-    cycles = [priced.cost(schedule).cycles for priced, schedule in pairs]
-    if not pairs or not is_corrected(pairs[0][0].plan):
+    cycles = [scheduled.costs.cycles for scheduled in candidates]
+    several = [each for each in cycles if len(each)]
+    if not several or not is_corrected(candidates[0].tunings.tiles[0].plan):
         return cycles
-    most = NEARLY * min(cycles)
-    near = [index for index, each in enumerate(cycles) if each <= most]
-    known = [terms(*pairs[index]) for index in near]
-    if not _is_in_time(2 ** min(of.cycles for of in known)):
+    most = NEARLY * min(each.min() for each in several)
+    is_near = [each <= most for each in cycles]
+    known = [terms(of.taken(near)) for of, near in zip(candidates, is_near, strict=True) if near.any()]
+    if not _is_in_time(2 ** min(of.cycles.min() for of in known)):
         return cycles
-    said = _networks().predicted(inputs(known))
+    said = _networks().predicted(np.concatenate([inputs(of) for of in known]))
     behind = exp(max(0.0, said.max()))
     found = [each * behind for each in cycles]
-    for index, log in zip(near, said, strict=True):
-        found[index] = cycles[index] * exp(log)
+    first = 0
+    for each, own, near in zip(found, cycles, is_near, strict=True):
+        each[near] = own[near] * np.exp(said[first : (first := first + int(near.sum()))])
     return found
 
 

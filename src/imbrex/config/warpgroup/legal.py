@@ -22,9 +22,9 @@ from imbrex.config.warpgroup.limits import (
 )
 from imbrex.config.warpgroup.plan import CLUSTERS, WarpgroupPlan
 from imbrex.view.mma.hopper import ROWS
-from imbrex.view.stage.shared_tile import ATOM_ROWS, SWIZZLES
+from imbrex.view.stage.shared_tile import ATOM_ROWS, SWIZZLES, SharedTile
 
-__all__ = ["CLUSTER_RULES", "MOST_COUNTED", "WARPGROUP_RULES"]
+__all__ = ["MOST_COUNTED", "WARPGROUP_RULES", "has_whole_atoms"]
 
 MOST_ROWS: Final = 384
 MOST_COUNTED: Final = 2**31 - 1024
@@ -59,11 +59,16 @@ def cluster(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
         yield f"a cluster of {t.cluster_m}x{t.cluster_n} workgroups is not of {listed(CLUSTERS)}"
         return
     for name, tile, parts in (("a", plan.a_tile, t.cluster_n), ("b", plan.b_tile, t.cluster_m)):
-        rows, length = (tile.d, tile.k) if tile.major == "k" else (tile.k, tile.d)
-        in_rows = tile.major == "d" and length // tile.row % parts == 0
-        if not in_rows and rows % (parts * ATOM_ROWS):
+        if not has_whole_atoms(tile, parts):
+            rows = tile.d if tile.major == "k" else tile.k
             atoms = f"{rows} rows of shared memory do not divide into {parts} parts of whole {ATOM_ROWS}"
             yield f"{name}'s tile is not loaded by {parts} workgroups: {atoms}"
+
+
+def has_whole_atoms(tile: SharedTile, parts: int) -> bool:
+    """Do so many parts of a shared tile have whole rows each, or whole atoms of rows?"""
+    rows, length = (tile.d, tile.k) if tile.major == "k" else (tile.k, tile.d)
+    return (tile.major == "d" and length // tile.row % parts == 0) or rows % (parts * ATOM_ROWS) == 0
 
 
 def phases(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
@@ -99,5 +104,3 @@ WARPGROUP_RULES: Rules[WarpgroupPlan, GpuMachine] = Rules(
     (warpgroups, matrix_unit, consumers, rows, columns, columns_together, depth, stages, phases),
     (cluster, registers, lds_bytes, grid, extents),
 )
-CLUSTER_RULES: Rules[WarpgroupPlan, GpuMachine] = Rules((cluster,), (grid,))
-"""What a tile that is legal in a workgroup of its own may break in a larger cluster."""

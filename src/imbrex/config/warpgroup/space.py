@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Final
 
+import numpy as np
+
 from imbrex.chip import GpuMachine
 from imbrex.config.context import GemmContext, round_up
+from imbrex.config.rules import LARGEST_GRID
 from imbrex.config.warpgroup.correction import corrects
-from imbrex.config.warpgroup.cost import Priced
 from imbrex.config.warpgroup.instruction import columns_of
-from imbrex.config.warpgroup.legal import CLUSTER_RULES, WARPGROUP_RULES
+from imbrex.config.warpgroup.legal import WARPGROUP_RULES, has_whole_atoms
 from imbrex.config.warpgroup.limits import MOST_CONSUMERS, hold, stages_that_fit
 from imbrex.config.warpgroup.plan import (
     LEAST_STAGES,
@@ -20,11 +22,12 @@ from imbrex.config.warpgroup.plan import (
     WarpgroupTuning,
 )
 from imbrex.config.warpgroup.rates import rates_of
-from imbrex.config.warpgroup.steps import crosses
+from imbrex.config.warpgroup.tile import Tile, crosses
+from imbrex.config.warpgroup.tunings import Tunings
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.shared_tile import SWIZZLES
 
-__all__ = ["is_tall", "priced_space", "warpgroup_space"]
+__all__ = ["is_tall", "legal_tunings", "warpgroup_space"]
 
 NARROWEST: Final = (8, 16)
 """Columns of the least tile; 16 where neither side of a product of 16-bit types has its K together."""
@@ -46,26 +49,22 @@ GROUPS: Final = (1, 2, 4, 8, 16)
 
 def warpgroup_space(context: GemmContext, machine: GpuMachine) -> list[WarpgroupTuning]:
     """Legal tunings; none where the machine has no warpgroup instructions, or none of the type."""
-    return [priced.plan.tuning for priced in priced_space(context, machine)]
+    found = legal_tunings(context, machine)
+    return [] if found is None else [found.plan(index).tuning for index in range(len(found))]
 
 
-def priced_space(context: GemmContext, machine: GpuMachine) -> list[Priced]:
-    """The same, applied to the GEMM."""
+def legal_tunings(context: GemmContext, machine: GpuMachine) -> Tunings | None:
+    """The same, applied to the GEMM; None where there are none."""
     if not columns_of(context.dtype, machine):
-        return []
+        return None
     orientations = (False, True)[: 1 if context.phases > 1 else 2]
     for least in NARROWEST:
-        found = [
-            Priced(plan)
-            for swapped in orientations
-            for tile in _tiles(context, machine, swapped, least)
-            for plan in _clustered(tile)
-            if CLUSTER_RULES.is_legal(plan, machine)
-        ]
-        if found:
-            usual = [priced for priced in found if not _is_large(priced.plan)]
-            return found if corrects(usual) else usual
-    return []
+        tiles = [tile for swapped in orientations for tile in _tiles(context, machine, swapped, least)]
+        if tiles:
+            found = _clustered([Tile(plan) for plan in tiles])
+            usual = found.taken(~found.column(_is_large))
+            return found if corrects(usual) else usual if len(usual) else None
+    return None
 
 
 def is_tall(rows: int) -> bool:
@@ -73,10 +72,10 @@ def is_tall(rows: int) -> bool:
     return rows > MOST_CONSUMERS * ROWS
 
 
-def _is_large(plan: WarpgroupPlan) -> bool:
+def _is_large(tile: Tile) -> bool:
     """Is it of a tile that the model ranks well with its correction only?"""
-    t = plan.tuning
-    return is_tall(t.m_per_block) or not hold(t.consumers, plan.accumulators * WARPGROUP)
+    t = tile.plan.tuning
+    return is_tall(t.m_per_block) or not hold(t.consumers, tile.plan.accumulators * WARPGROUP)
 
 
 def _tiles(context: GemmContext, machine: GpuMachine, swapped: bool, least: int) -> Iterator[WarpgroupPlan]:
@@ -100,14 +99,21 @@ def _tiles(context: GemmContext, machine: GpuMachine, swapped: bool, least: int)
             yield tile
 
 
-def _clustered(tile: WarpgroupPlan) -> Iterator[WarpgroupPlan]:
-    """A tile in clusters that the matrix has tiles for."""
-    t, c, machine = tile.tuning, tile.oriented, tile.machine
-    tall, broad = -(-c.m // t.m_per_block), -(-c.n // t.n_per_block)
-    for m, n in CLUSTERS:
-        if (m == 1 or tall > 1) and (n == 1 or broad > 1):
-            group = _group(tall // m, t.m_per_block * m, t.n_per_block * n, m * n, machine)
-            yield replace(t, cluster_m=m, cluster_n=n, group=group).plan(tile.context, machine)
+def _clustered(tiles: Sequence[Tile]) -> Tunings:
+    """Tiles in clusters that the matrix has tiles for, and whose workgroups can load parts of their tiles."""
+    found = [
+        (index, m, n, _group(tile, m, n))
+        for index, tile in enumerate(tiles)
+        for m, n in CLUSTERS
+        if (m == 1 or tile.tall > 1) and (n == 1 or tile.broad > 1) and _is_loaded_by(tile.plan, m, n)
+    ]
+    found = Tunings.clustered(tiles, *np.array(found).T)
+    return found.taken(found.units * found.cluster <= LARGEST_GRID)
+
+
+def _is_loaded_by(plan: WarpgroupPlan, cluster_m: int, cluster_n: int) -> bool:
+    """Can so many workgroups of a cluster load parts of a tile each?"""
+    return has_whole_atoms(plan.a_tile, cluster_n) and has_whole_atoms(plan.b_tile, cluster_m)
 
 
 def _depth(context: GemmContext, machine: GpuMachine) -> int:
@@ -125,8 +131,11 @@ def _depth(context: GemmContext, machine: GpuMachine) -> int:
     return min(longer, key=lambda k: round_up(context.k, k) * each[k * size])
 
 
-def _group(row_blocks: int, rows: int, columns: int, cluster: int, machine: GpuMachine) -> int:
-    """Blocks before the next column, such that those that run at a time want the fewest rows and columns."""
-    at_a_time = machine.clusters_at_a_time(cluster)
+def _group(tile: Tile, m: int, n: int) -> int:
+    """Blocks of m x n tiles before the next column, such that those that run at a time want the fewest rows
+    and columns.
+    """
+    at_a_time = tile.plan.machine.clusters_at_a_time(m * n)
+    rows, columns, row_blocks = m * tile.rows, n * tile.columns, tile.tall // m
     wanted = {g: g * rows + -(-at_a_time // g) * columns for g in GROUPS if g <= row_blocks}
     return min(wanted, key=lambda g: wanted[g], default=1)

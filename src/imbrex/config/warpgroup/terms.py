@@ -7,16 +7,16 @@ of equal problems have equal terms.  Sizes are powers of two.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import log2
 from typing import NamedTuple
 
+import numpy as np
+
 from imbrex.chip import SECTOR_BYTES, WARPGROUPS
-from imbrex.config.tiles import TileSchedule
-from imbrex.config.warpgroup.cost import Priced
-from imbrex.config.warpgroup.plan import WarpgroupPlan
+from imbrex.config.warpgroup.cost import Scheduled
 from imbrex.config.warpgroup.steps import Steps
+from imbrex.config.warpgroup.tile import Tile
 from imbrex.config.warpgroup.traffic import neighbours
+from imbrex.config.warpgroup.tunings import Column, Tunings
 from imbrex.view.work.streamk import CLUSTERED
 
 __all__ = ["Terms", "terms"]
@@ -38,155 +38,173 @@ class Terms(NamedTuple):
     neighbours that load the same.
     """
 
-    rows: float
-    columns: float
-    stages: float
-    cluster_m: float
-    cluster_n: float
-    is_pingpong: float
-    is_swapped: float
-    mode: float
-    clusters: float
-    parts: float
-    units: float
-    steps: float
-    filled: float
-    rounds: float
-    last_round: float
-    matrix: float
-    shared: float
-    copies: float
-    given: float
-    hidden: float
-    together: float
-    memory: float
-    epilogue: float
-    cycles: float
-    a_along_k: float
-    b_along_k: float
-    wasted: float
-    chain: float
-    a_crossing: float
-    a_inside: float
-    b_crossing: float
-    b_inside: float
-    c_along: float
-    c_inside: float
-    results: float
-    start: float
-    fix_up: float
-    row_units: float
-    column_units: float
-    group: float
-    loads: float
-    a_alike: float
-    b_alike: float
-    next_tile: float
-    padded_k: float
+    rows: Column
+    columns: Column
+    stages: Column
+    cluster_m: Column
+    cluster_n: Column
+    is_pingpong: Column
+    is_swapped: Column
+    mode: Column
+    clusters: Column
+    parts: Column
+    units: Column
+    steps: Column
+    filled: Column
+    rounds: Column
+    last_round: Column
+    matrix: Column
+    shared: Column
+    copies: Column
+    given: Column
+    hidden: Column
+    together: Column
+    memory: Column
+    epilogue: Column
+    cycles: Column
+    a_along_k: Column
+    b_along_k: Column
+    wasted: Column
+    chain: Column
+    a_crossing: Column
+    a_inside: Column
+    b_crossing: Column
+    b_inside: Column
+    c_along: Column
+    c_inside: Column
+    results: Column
+    start: Column
+    fix_up: Column
+    row_units: Column
+    column_units: Column
+    group: Column
+    loads: Column
+    a_alike: Column
+    b_alike: Column
+    next_tile: Column
+    padded_k: Column
 
 
-def terms(priced: Priced, schedule: TileSchedule) -> Terms:
-    """The terms of a tuning of a problem, by the table's rates."""
-    if priced.plan.machine is not WARPGROUPS:
-        priced = Priced(replace(priced.plan, machine=WARPGROUPS))
-    plan, resident = priced.plan, priced.resident
-    started = plan.units if not schedule.is_shared else priced.cost(schedule).clusters
-    step = priced.streams.at(min(started, resident) * plan.tuning.cluster)
-    full, last = divmod(plan.units, resident)
+def terms(scheduled: Scheduled) -> Terms:
+    """The terms of tunings of a problem, by the table's rates."""
+    if scheduled.tunings.machine is not WARPGROUPS:
+        tunings = scheduled.tunings.on(WARPGROUPS)
+        scheduled = Scheduled(tunings, scheduled.mode, scheduled.workgroups)
+    of, is_shared = scheduled.tunings, scheduled.mode != "data_parallel"
+    started = scheduled.costs.clusters if is_shared else of.units
+    step = scheduled.streams.at(np.minimum(started, of.resident) * of.cluster)
+    full, last = np.divmod(of.units, of.resident)
     return Terms(
-        **_of_tuning(plan),
-        mode=CLUSTERED.index(schedule.mode),
-        clusters=log2(1 + (schedule.workgroups or 0)),
-        filled=step.active / WARPGROUPS.compute_units,
-        rounds=log2(1 + full),
-        last_round=last / resident,
+        **_of_tunings(of),
+        mode=np.full(len(of), CLUSTERED.index(scheduled.mode)),
+        clusters=np.log2(1 + scheduled.workgroups),
+        filled=np.asarray(step.active) / WARPGROUPS.compute_units,
+        rounds=np.log2(1 + full),
+        last_round=last / of.resident,
         **_of_step(step),
-        **_of_cycles(priced, schedule, step),
-        **_of_rows(priced, step),
+        **_of_cycles(scheduled, step),
+        **_of_rows(step),
     )
 
 
-def _of_tuning(plan: WarpgroupPlan) -> dict[str, float]:
-    tuning, context = plan.tuning, plan.context
+def _of_tunings(of: Tunings) -> dict[str, Column]:
+    numbers = of.numbers
     return {
-        "rows": log2(tuning.m_per_block),
-        "columns": log2(tuning.n_per_block),
-        "stages": tuning.stages,
-        "cluster_m": tuning.cluster_m,
-        "cluster_n": tuning.cluster_n,
-        "is_pingpong": tuning.pingpong,
-        "is_swapped": tuning.swapped,
-        "group": log2(tuning.group),
-        "units": log2(plan.units),
-        "row_units": log2(plan.blocks[0]),
-        "column_units": log2(plan.blocks[1]),
-        "steps": log2(plan.k_iterations),
-        "wasted": context.wasted(*tuning.tile) / (context.m * context.n * context.k),
-        "padded_k": plan.k_iterations * tuning.k_per_block / context.k,
+        "rows": np.log2(numbers.rows),
+        "columns": np.log2(numbers.columns),
+        "stages": numbers.stages,
+        "cluster_m": of.cluster_m,
+        "cluster_n": of.cluster_n,
+        "is_pingpong": numbers.is_pingpong,
+        "is_swapped": numbers.is_swapped,
+        "group": np.log2(of.group),
+        "units": np.log2(of.units),
+        "row_units": np.log2(of.row_blocks),
+        "column_units": np.log2(of.column_blocks),
+        "steps": np.log2(numbers.k_iterations),
+        "wasted": of.column(_wasted),
+        "padded_k": of.column(_padded_k),
     }
 
 
-def _of_step(step: Steps) -> dict[str, float]:
+def _wasted(tile: Tile) -> float:
+    context = tile.plan.context
+    return context.wasted(*tile.plan.tuning.tile) / (context.m * context.n * context.k)
+
+
+def _padded_k(tile: Tile) -> float:
+    return tile.k_iterations * tile.plan.tuning.k_per_block / tile.plan.context.k
+
+
+def _of_step(step: Steps) -> dict[str, Column]:
     streams = step.of
     return {
         "matrix": step.matrix / step.step,
-        "chain": streams.chain / step.step,
-        "shared": streams.shared / step.step,
+        "chain": streams.numbers.chain / step.step,
+        "shared": streams.numbers.shared / step.step,
         "copies": streams.copies / step.step,
         "given": step.given / step.step,
-        "hidden": streams.hidden / step.step,
+        "hidden": streams.numbers.hidden / step.step,
         "together": streams.together / step.step,
         "next_tile": _next_tile(step) / step.tile,
     }
 
 
-def _of_cycles(priced: Priced, schedule: TileSchedule, step: Steps) -> dict[str, float]:
-    cost, streams = priced.cost(schedule), priced.streams
-    loads = max(step.given, streams.copies, streams.hidden)
+def _of_cycles(scheduled: Scheduled, step: Steps) -> dict[str, Column]:
+    cost, numbers = scheduled.costs, scheduled.tunings.numbers
+    loads = np.maximum(np.maximum(step.given, step.of.copies), numbers.hidden)
     return {
         "parts": cost.parts,
-        "memory": priced.memory_cycles / cost.cycles,
-        "epilogue": streams.epilogue / (step.step * max(1, cost.longest)),
-        "cycles": log2(cost.cycles),
-        "results": _results(priced) / cost.cycles,
-        "start": priced.start(int(step.active)) / cost.cycles,
+        "memory": scheduled.memory_cycles / cost.cycles,
+        "epilogue": numbers.epilogue / (step.step * np.maximum(1, cost.longest)),
+        "cycles": np.log2(cost.cycles),
+        "results": _results(scheduled) / cost.cycles,
+        "start": scheduled.start(np.asarray(step.active)) / cost.cycles,
         "fix_up": cost.fix_up / cost.cycles,
         "loads": cost.longest * loads / cost.cycles,
     }
 
 
-def _of_rows(priced: Priced, step: Steps) -> dict[str, float]:
-    plan, c = priced.plan, priced.plan.oriented
-    a, b = priced.streams.rows
-    a_alike, b_alike = neighbours(plan, step.neighbours)
-    is_along = c.c.vector[1] >= c.c.vector[0]
-    pitch_bytes = (c.n if is_along else c.m) * c.dtype.output.bytes
+def _of_rows(step: Steps) -> dict[str, Column]:
+    of = step.of.of
+    a_alike, b_alike = neighbours(of, step.neighbours)
     return {
-        "a_along_k": plan.a_tile.major == "k",
-        "b_along_k": plan.b_tile.major == "k",
-        "a_crossing": a.crossing,
-        "a_inside": a.inside,
-        "b_crossing": b.crossing,
-        "b_inside": b.inside,
-        "c_along": is_along,
-        "c_inside": pitch_bytes % SECTOR_BYTES != 0,
-        "a_alike": log2(a_alike),
-        "b_alike": log2(b_alike),
+        "a_along_k": of.column(lambda tile: tile.plan.a_tile.major == "k"),
+        "b_along_k": of.column(lambda tile: tile.plan.b_tile.major == "k"),
+        "a_crossing": of.column(lambda tile: tile.a_rows.crossing),
+        "a_inside": of.column(lambda tile: tile.a_rows.inside),
+        "b_crossing": of.column(lambda tile: tile.b_rows.crossing),
+        "b_inside": of.column(lambda tile: tile.b_rows.inside),
+        "c_along": of.column(_c_along),
+        "c_inside": of.column(_c_inside),
+        "a_alike": np.log2(a_alike),
+        "b_alike": np.log2(b_alike),
     }
 
 
-def _results(priced: Priced) -> float:
+def _c_along(tile: Tile) -> bool:
+    c = tile.plan.oriented.c
+    return c.vector[1] >= c.vector[0]
+
+
+def _c_inside(tile: Tile) -> bool:
+    c = tile.plan.oriented
+    pitch_bytes = (c.n if _c_along(tile) else c.m) * c.dtype.output.bytes
+    return pitch_bytes % SECTOR_BYTES != 0
+
+
+def _results(scheduled: Scheduled) -> float:
     """Cycles of memory for C."""
-    c = priced.plan.context
-    return c.g * c.m * c.n * c.dtype.output.bytes / priced.rates.memory_bytes
+    c = scheduled.tunings.context
+    return c.g * c.m * c.n * c.dtype.output.bytes / scheduled.rates.memory_bytes
 
 
-def _next_tile(step: Steps) -> float:
+def _next_tile(step: Steps) -> Column:
     """Cycles of a tile that follows another.  A cooperative one's first loads, of as many steps as there are
     stages, go on while the other is on its way to memory.
     """
-    streams, plan = step.of, step.of.plan
-    if plan.tuning.pingpong:
-        return step.next_tile
-    ahead = min(plan.tuning.stages, plan.k_iterations) * step.step
-    return max(plan.k_iterations * step.matrix + streams.epilogue, step.tile - min(streams.epilogue, ahead))
+    numbers = step.of.numbers
+    ahead = np.minimum(numbers.stages, numbers.k_iterations) * step.step
+    multiplied = numbers.k_iterations * step.matrix + numbers.epilogue
+    after = np.maximum(multiplied, step.tile - np.minimum(numbers.epilogue, ahead))
+    return np.where(numbers.is_pingpong, step.next_tile, after)

@@ -1,144 +1,75 @@
-"""What a warpgroup plan moves: bytes from and to memory, and the rows of tiles that the copy engine asks for.
-
-L2 answers in lines of 128 bytes, of which it fetches sectors of 32.  A row of a tile that begins on a line is
-one request; one that begins elsewhere goes over two lines, and one that begins inside a sector is put into
-shared memory in halves of sectors.  Rows in memory are as far apart as the operand's stretches are long, so
-that K, or the columns of an operand that lies along them, decides it for all tiles.
-"""
+"""What warpgroup tunings move from and to memory, and which clusters load the same at the same time."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import gcd
+import numpy as np
 
-from imbrex.chip import LINE_BYTES, SECTOR_BYTES
-from imbrex.config.context import SAMPLE, Access, GemmContext
-from imbrex.config.warpgroup.plan import WarpgroupPlan
-from imbrex.config.warpgroup.rates import rates_of
-from imbrex.view.stage.shared_tile import SharedTile
+from imbrex.config.warpgroup.tunings import Column, Tunings
 
-__all__ = ["Rows", "memory_bytes", "neighbours", "read_apart_bytes", "rows_of", "scattered_bytes"]
+__all__ = ["memory_bytes", "neighbours", "read_apart_bytes", "scattered_bytes"]
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Rows of an operand's tile.  crossing, inside: shares of them that begin on a sector but go over the end
-    of a line, and that begin inside a sector.  is_walked: the operand is seen through windows, which the copy
-    engine walks over.  is_short: they are less than a line, and cost less than one; those that lie along
-    another dim than k are a request each, whatever their length, where nothing walks over them.  is_apart:
-    they are less than a line along k, others between them in memory.
-    """
-
-    count: float
-    crossing: float
-    inside: float
-    is_short: bool
-    is_apart: bool
-    is_walked: bool
-
-
-def rows_of(access: Access, tile: SharedTile, extent: int, context: GemmContext) -> Rows:
-    """extent: the operand's rows or columns.  Only what the copy engine may fetch is looked at: rows that
-    begin at any element are loaded otherwise, and cost the producer more than L2.
-    """
-    row, is_walked = tile.row_bytes, access.repeats(context.g * extent * context.k)
-    is_less, is_along_k = row < LINE_BYTES, tile.major == "k"
-    apart = gcd(
-        _pitch(access, 0 if tile.major == "k" else 1, extent, context) * tile.element_bytes, LINE_BYTES
-    )
-    starts = range(0, LINE_BYTES, apart)
-    inside = sum(start % SECTOR_BYTES != 0 for start in starts)
-    crossing = sum(start % SECTOR_BYTES == 0 and start + row > LINE_BYTES for start in starts)
-    return Rows(
-        tile.bytes / row,
-        crossing / len(starts),
-        inside / len(starts),
-        is_less and (is_along_k or is_walked),
-        is_less and is_along_k,
-        is_walked,
-    )
-
-
-def _pitch(access: Access, along: int, extent: int, context: GemmContext) -> int:
-    """Elements from a row of an operand in memory to the next: of an array, which may be padded, or of what
-    lies together of it, as the channels of an image do.
-    """
-    own, others = (context.k, extent) if along == 0 else (extent, context.k)
-    if access.step[along] == 1 and 1 < access.run[along] < min(own, SAMPLE):
-        return int(access.run[along])
-    length, rest = divmod(access.elements, others * context.g)
-    return length if length > own and not rest else own
-
-
-def neighbours(plan: WarpgroupPlan, clusters: float) -> tuple[float, float]:
+def neighbours(of: Tunings, clusters: Column | float) -> tuple[Column, Column]:
     """Neighbours among clusters that run at a time, one after the other in blocks' order: those that load
     the same rows of A, and those that load the same of B.
     """
-    rows, columns = plan.blocks
-    tall = min(plan.tuning.group, rows) if plan.tuning.group > 1 else 1
-    wide = min(max(1.0, clusters / tall), columns)
-    return wide, min(max(1.0, clusters / wide), rows)
+    wide = np.minimum(np.maximum(1.0, clusters / _tall(of)), of.column_blocks)
+    return wide, np.minimum(np.maximum(1.0, clusters / wide), of.row_blocks)
 
 
-def memory_bytes(plan: WarpgroupPlan, clusters: int) -> float:
+def memory_bytes(of: Tunings, clusters: Column) -> Column:
     """Bytes from and to memory: each operand once, or, where they do not stay in L2, for every round what
     its blocks of tiles want.  clusters: that run at a time.
     """
-    c, t = plan.oriented, plan.tuning
-    a, b = _operands(plan)
-    once = a + b
-    if once <= rates_of(plan.machine).product.cached_bytes:
-        return once + _result(plan)
-    tall = min(t.group, plan.blocks[0]) if t.group > 1 else 1
-    wide = max(1.0, clusters / tall)
-    wanted = tall * t.cluster_m * t.m_per_block * a / (c.m * c.g)
-    wanted += min(wide, plan.blocks[1]) * t.cluster_n * t.n_per_block * b / (c.n * c.g)
-    return max(once, wanted * plan.units / clusters) + _result(plan)
+    c, n = of.context, of.numbers
+    once = n.a_array + n.b_array
+    tall = _tall(of)
+    wide = np.minimum(np.maximum(1.0, clusters / tall), of.column_blocks)
+    rows, columns = (np.where(n.is_swapped, *sizes) for sizes in ((c.n, c.m), (c.m, c.n)))
+    wanted = tall * of.cluster_m * n.rows * n.a_array / (rows * c.g)
+    wanted += wide * of.cluster_n * n.columns * n.b_array / (columns * c.g)
+    again = np.maximum(once, wanted * of.units / clusters)
+    return np.where(once <= of.rates.cached_bytes, once, again) + _result(of)
 
 
-def scattered_bytes(plan: WarpgroupPlan, steps: int) -> float:
+def scattered_bytes(of: Tunings, steps: Column) -> Column:
     """The same where each cluster is at a step of K of its own, so that none finds what a neighbour has just
     loaded: an operand comes again as far as L2 cannot keep it.  steps: of all clusters together.
     """
-    t, arrays = plan.tuning, _operands(plan)
-    loads = steps * t.cluster_m * plan.a_tile.bytes, steps * t.cluster_n * plan.b_tile.bytes
-    away, cached = _absent(plan), rates_of(plan.machine).product.cached_bytes
-    again = (
-        max(0.0, load - array) * away * min(1.0, array / cached)
-        for load, array in zip(loads, arrays, strict=True)
+    n, cached = of.numbers, of.rates.cached_bytes
+    a, b = (
+        np.maximum(0.0, steps * cluster * tile - array) * _absent(of) * np.minimum(1.0, array / cached)
+        for cluster, tile, array in (
+            (of.cluster_m, n.a_bytes, n.a_array),
+            (of.cluster_n, n.b_bytes, n.b_array),
+        )
     )
-    return sum(arrays) + sum(again) + _result(plan)
+    return n.a_array + n.b_array + (a + b) + _result(of)
 
 
-def read_apart_bytes(plan: WarpgroupPlan) -> float:
+def read_apart_bytes(of: Tunings) -> Column:
     """Bytes of the larger operand that come again where clusters of parts of K read the same of it."""
-    rows, columns = plan.blocks
-    a, b = _operands(plan)
-    is_read_apart = (columns if a > b else rows) > 1
-    return rates_of(plan.machine).product.read_apart * max(a, b) * _absent(plan) if is_read_apart else 0.0
+    n = of.numbers
+    is_read_apart = np.where(n.a_array > n.b_array, of.column_blocks, of.row_blocks) > 1
+    again = of.rates.read_apart * np.maximum(n.a_array, n.b_array) * _absent(of)
+    return np.where(is_read_apart, again, 0.0)
 
 
-def _absent(plan: WarpgroupPlan) -> float:
+def _tall(of: Tunings) -> Column:
+    """Rows of units that are begun before the next column."""
+    return np.where(of.group > 1, np.minimum(of.group, of.row_blocks), 1)
+
+
+def _absent(of: Tunings) -> Column:
     """The share of the operands that L2 cannot hold."""
-    return max(0.0, 1.0 - rates_of(plan.machine).product.cached_bytes / sum(_operands(plan)))
+    return np.maximum(0.0, 1.0 - of.rates.cached_bytes / (of.numbers.a_array + of.numbers.b_array))
 
 
-def _result(plan: WarpgroupPlan) -> float:
+def _result(of: Tunings) -> float:
     """Bytes of C; where every second element is stored, of whole sectors, which are read and written, and
     where rows of several phases are, of what is left of sectors between them.
     """
-    c, rates = plan.context, rates_of(plan.machine).product
+    c = of.context
     has_gaps = 1 not in c.c.step and 2 in c.c.step
-    apart = rates.strided if has_gaps else rates.phased if c.phases > 1 else 1
+    apart = of.rates.strided if has_gaps else of.rates.phased if c.phases > 1 else 1
     return c.g * c.m * c.n * c.phases * c.dtype.output.bytes * apart
-
-
-def _operands(plan: WarpgroupPlan) -> tuple[float, float]:
-    """Bytes of A and of B."""
-    c = plan.oriented
-    return _array_bytes(c.a, c.m, c), _array_bytes(c.b, c.n, c)
-
-
-def _array_bytes(access: Access, extent: int, context: GemmContext) -> float:
-    matrix = context.g * extent * context.k
-    return float(min(matrix, access.elements or matrix) * context.dtype.bytes)

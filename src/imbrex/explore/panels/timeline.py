@@ -19,6 +19,8 @@ from imbrex.config.halo.cost import Tile
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.warpgroup.steps import Streams
+from imbrex.config.warpgroup.tile import Tile as WarpgroupTile
+from imbrex.config.warpgroup.tunings import Tunings
 from imbrex.config.xdlops.cost import bounds_of, step_trip
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.residency import resident_groups
@@ -141,27 +143,30 @@ def _of_waves(tuning: XdlopsTuning, subject: Subject, machine: GpuMachine) -> St
 def _of_warpgroups(tuning: WarpgroupTuning, subject: Subject, machine: GpuMachine) -> Step:
     assert subject.product is not None
     plan = tuning.plan(subject.product.context, machine)
-    of, active = Streams(plan), min(plan.grid_size, machine.compute_units)
-    steps = of.at(active)
+    active = min(plan.grid_size, machine.compute_units)
+    steps = Streams(Tunings.of(plan)).at(active)
+    of, tile = steps.of, WarpgroupTile(plan)
+    each = {**steps.streams, "together": of.together, "step": steps.step}
+    found = {name: float(cycles[0]) for name, cycles in each.items()}
     named = {
-        "matrix unit": steps.matrix,
-        "shared memory, read by it": of.shared,
-        "copy engine": of.copies,
-        "L2": steps.given,
-        "latency that stages hide": of.hidden,
-        "loads by lanes": of.ordinary,
-        "cluster's agreement": of.together,
+        "matrix unit": found["matrix unit"],
+        "shared memory, read by it": found["shared memory"],
+        "copy engine": found["copy engine"],
+        "L2": found["L2"],
+        "latency that stages hide": found["latency"],
+        "loads by lanes": found["ordinary loads"],
+        "cluster's agreement": found["together"],
     }
     what = f"A step over K of a workgroup, where {active} run"
     spent = {name: cycles for name, cycles in named.items() if cycles}
-    path = max(of.copies, steps.given, of.ordinary)
+    loads = max(found["copy engine"], found["ordinary loads"])
     ring = Ring(
-        tuning.stages, plan.k_iterations, max(of.copies, of.ordinary), path, of.rates.answer,
-        max(steps.matrix, of.shared) + of.together, of.epilogue, tuning.pingpong,
+        tuning.stages, plan.k_iterations, loads, max(loads, found["L2"]), of.rates.answer,
+        max(found["matrix unit"], found["shared memory"]) + found["together"], tile.epilogue, tuning.pingpong,
     )  # fmt: skip
     said = (
-        f"In time each stream has its own cycles; the model's step, {steps.step:,.0f}, is longer than its "
+        f"In time each stream has its own cycles; the model's step, {found['step']:,.0f}, is longer than its "
         "bound by what streams that are nearly as slow add to it."
     )
     times = stages_in_time(ring)
-    return Step(spent, steps.step, tuning.stages, plan.k_iterations, of.epilogue, what, times, said)
+    return Step(spent, found["step"], tuning.stages, plan.k_iterations, tile.epilogue, what, times, said)

@@ -146,9 +146,9 @@ class WarpgroupGemmOp(MiopenOp):
         if self.schedule is None:
             return None
         mode, grid = self.schedule.data.mode, self.grid_
-        tiles, sums = Tiles(self.units, 1, grid.k_steps), grid.m_per_block * grid.n_per_block
-        is_abreast = goes_abreast(mode, tiles, self.clusters, sums, self.cluster_)
-        return Plan(tiles, self.clusters, mode, is_abreast)
+        (rows, columns), sums = self.cluster_, grid.m_per_block * grid.n_per_block
+        is_abreast = goes_abreast(mode, self.units, grid.k_steps, self.clusters, sums, rows * columns)
+        return Plan(Tiles(self.units, 1, grid.k_steps), self.clusters, mode, is_abreast)
 
     @property
     def blocks_(self) -> Map:

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from imbrex.cached import cached_property
 from imbrex.diagnostic import Diagnostic, did_you_mean
@@ -236,19 +236,25 @@ def started(workgroups: int) -> Map:
     return Map((layer_over(dims, (_against(workgroups), "started", "workgroup"), started=workgroups),))
 
 
-def goes_abreast(mode: Mode, tiles: Tiles, workgroups: int, sums: int, cluster: tuple[int, int]) -> bool:
+def goes_abreast(mode: Mode, outputs: Any, k: Any, workgroups: Any, sums: Any, cluster: Any) -> Any:
     """Is it faster on a GPU that workgroups at the same piece of K are neighbours, and has every one a piece?
     They load the same at about the same time, which L2 serves at once: an H200 gains where tiles are small
-    and nothing is multicast, and loses elsewhere.  sums: of a tile.
+    and nothing is multicast, and loses elsewhere.
+
+    outputs: units of k steps each.  sums: of a tile.  cluster: workgroups of one.  All are numbers, or
+    columns of numbers, of which each is answered.
     """
-    pieces, rest = divmod(workgroups, tiles.outputs)
-    is_small = sums <= ABREAST_SUMS and cluster == (1, 1)
-    is_even = rest == 0 and tiles.outputs > 1 and pieces > 1 and even_pieces(tiles.k, pieces) == pieces
-    return mode == "split_k" and is_small and is_even
+    pieces = workgroups // outputs
+    is_small = (sums <= ABREAST_SUMS) & (cluster == 1)
+    is_even = (workgroups % outputs == 0) & (outputs > 1) & (pieces > 1)
+    is_even = is_even & (even_pieces(k, pieces + (pieces < 1)) == pieces)
+    return (mode == "split_k") & is_small & is_even
 
 
-def even_pieces(k: int, most: int) -> int:
-    """Pieces of K, at most so many, of which none is empty where all but the last are equal."""
+def even_pieces(k: Any, most: Any) -> Any:
+    """Pieces of K, at most so many, of which none is empty where all but the last are equal: numbers, or
+    columns of them.
+    """
     return -(-k // -(-k // most))
 
 

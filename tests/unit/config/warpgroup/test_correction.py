@@ -25,10 +25,11 @@ from imbrex.config.tuning import parse
 from imbrex.config.warpgroup import correction
 from imbrex.config.warpgroup.choice import every, offers
 from imbrex.config.warpgroup.correction import NEARLY, Networks, corrected, inputs, log_correction
-from imbrex.config.warpgroup.cost import Priced, schedule_cycles
+from imbrex.config.warpgroup.cost import Scheduled, cycles_of
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.space import warpgroup_space
 from imbrex.config.warpgroup.terms import Terms, terms
+from imbrex.config.warpgroup.tunings import Tunings
 from imbrex.view.work.streamk import CLUSTERED
 
 DUELS = LOTS.with_name("hopper_h200_duels.json")
@@ -53,11 +54,12 @@ def plans(text: str, count: int = 40) -> list[WarpgroupPlan]:
 
 
 def test_a_row_of_inputs_has_the_terms_and_one_of_the_modes() -> None:
-    known = [terms(Priced(plan), schedule(mode)) for plan, mode in zip(plans(PLAIN), MODES, strict=False)]
-    rows = inputs(known)
+    pairs = zip(plans(PLAIN), MODES, strict=False)
+    known = [terms(Scheduled.of(plan, schedule(mode))) for plan, mode in pairs]
+    rows = np.concatenate([inputs(of) for of in known])
     assert rows.shape == (len(MODES), len(Terms._fields) - 1 + len(MODES))
     for row, of, mode in zip(rows, known, MODES, strict=True):
-        assert [*row[: -len(MODES)]] == [float(v) for name, v in of._asdict().items() if name != "mode"]
+        assert [*row[: -len(MODES)]] == [float(v[0]) for name, v in of._asdict().items() if name != "mode"]
         assert [*row[-len(MODES) :]] == [
             float(mode.startswith(f"{word}:") or mode == word) for word in CLUSTERED
         ]
@@ -110,14 +112,14 @@ def test_a_calibration_changes_the_model_and_not_the_correction() -> None:
     slower = with_parameters(WARPGROUPS, [(p.name, p.high) for p in parameters(WARPGROUPS)])
     for plan in plans(PLAIN):
         other = replace(plan, machine=slower)
-        assert terms(Priced(other), DATA_PARALLEL) == terms(Priced(plan), DATA_PARALLEL)
+        assert terms(Scheduled.of(other, DATA_PARALLEL)) == terms(Scheduled.of(plan, DATA_PARALLEL))
         assert log_correction(other, DATA_PARALLEL) == log_correction(plan, DATA_PARALLEL)
 
 
 def test_only_what_is_nearly_the_best_by_the_model_is_corrected() -> None:
-    pairs = [(Priced(plan), DATA_PARALLEL) for plan in plans(PLAIN, 400)]
-    model = [priced.cost(schedule).cycles for priced, schedule in pairs]
-    pairs_found = list(zip(model, corrected(pairs), strict=True))
+    scheduled = Scheduled.alike(Tunings.of(*plans(PLAIN, 400)), DATA_PARALLEL)
+    model, (found_cycles,) = scheduled.costs.cycles, corrected([scheduled])
+    pairs_found = list(zip(model, found_cycles, strict=True))
     far = [found >= cycles for cycles, found in pairs_found if cycles > NEARLY * min(model)]
     near = [found != cycles for cycles, found in pairs_found if cycles <= NEARLY * min(model)]
     assert len(far) > 20 and all(far) and len(near) > 5 and all(near)
@@ -143,10 +145,9 @@ def losses(table: Path, is_corrected: bool) -> list[float]:
     for row in json.loads(table.read_text())["series"]:
         product = product_of(row["problem"])
         timed = [(plan_of(tuning, product), schedule(mode), us) for tuning, mode, us in row["measured"]]
-        picked = [
-            schedule_cycles(plan, of) * exp(log_correction(plan, of) if is_corrected else 0.0)
-            for plan, of, _ in timed
-        ]
+        pairs = [(plan, of) for plan, of, _ in timed]
+        logs = [log_correction(*pair) if is_corrected else 0.0 for pair in pairs]
+        picked = [cycles * exp(said) for cycles, said in zip(cycles_of(pairs), logs, strict=True)]
         times = [us for _, _, us in timed]
         found.append(log(times[picked.index(min(picked))] / min(times)))
     return found

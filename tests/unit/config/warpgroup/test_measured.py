@@ -32,13 +32,13 @@ from imbrex.config.request import Request
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.tiles import parse as schedule
 from imbrex.config.tuning import parse
-from imbrex.config.warpgroup.cost import schedule_cycles
+from imbrex.config.warpgroup.cost import cycles_of
 from imbrex.config.warpgroup.limits import hold
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.problem import Conv2d, parse_problem
 from imbrex.view.mma.hopper import WARPGROUP
-from imbrex.view.work.streamk import Tiles, goes_abreast
+from imbrex.view.work.streamk import goes_abreast
 
 MACHINE = GPU_MACHINES["sm_90a"]
 FITTED = Path(__file__).parent / "data" / "hopper_h100.json"
@@ -134,12 +134,12 @@ def measured(table: Path = FITTED) -> tuple[Series, ...]:
 def goes_beside(tuning: WarpgroupTuning, shared: TileSchedule, product: GemmContext) -> bool:
     """Do workgroups at the same piece of K start one after the other?"""
     plan, count = tuning.plan(product, MACHINE), shared.workgroups or 1
-    shape, sums = (tuning.cluster_m, tuning.cluster_n), tuning.m_per_block * tuning.n_per_block
-    return goes_abreast(shared.mode, Tiles(plan.units, 1, plan.k_iterations), count, sums, shape)
+    sums = tuning.m_per_block * tuning.n_per_block
+    return bool(goes_abreast(shared.mode, plan.units, plan.k_iterations, count, sums, tuning.cluster))
 
 
 def _series(row: dict[str, Any], product: GemmContext, is_new: bool) -> Series:
-    timed: list[Timed] = []
+    timed: list[tuple[WarpgroupTuning, TileSchedule, float]] = []
     for text, mode, us in row["measured"]:
         tuning, shared = parse(f"v1:warpgroup:{text}"), schedule(mode)
         assert isinstance(tuning, WarpgroupTuning), text
@@ -148,9 +148,11 @@ def _series(row: dict[str, Any], product: GemmContext, is_new: bool) -> Series:
             continue  # nothing is gained, or not by the model's own ranks
         if not is_new and goes_beside(tuning, shared, product):
             continue  # timed before they did
-        cycles = schedule_cycles(tuning.plan(product, MACHINE), shared)
-        timed.append(Timed(tuning, shared, us, cycles / rates_of(MACHINE).clock_hz * 1e6))
-    return Series(name_of(row["problem"]), row["machine"], tuple(timed), row.get("use", "fit"))
+        timed.append((tuning, shared, us))
+    cycles = cycles_of([(tuning.plan(product, MACHINE), shared) for tuning, shared, _ in timed])
+    us_each = 1e6 / rates_of(MACHINE).clock_hz
+    found = tuple(Timed(*given, each * us_each) for given, each in zip(timed, cycles, strict=True))
+    return Series(name_of(row["problem"]), row["machine"], found, row.get("use", "fit"))
 
 
 def choices() -> list[Series]:

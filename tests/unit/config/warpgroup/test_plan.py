@@ -21,9 +21,10 @@ from imbrex.config.warpgroup.cost import schedule_cost, schedule_cycles
 from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.plan import WarpgroupTuning, shared_tile, step_of_channels
 from imbrex.config.warpgroup.rates import rates_of
+from imbrex.config.warpgroup.rows import rows_of
 from imbrex.config.warpgroup.space import warpgroup_space
 from imbrex.config.warpgroup.steps import Streams
-from imbrex.config.warpgroup.traffic import rows_of
+from imbrex.config.warpgroup.tunings import Tunings
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES, F8E4M3FN, F16, F32, I8, TF32, DType
 from imbrex.view.gemm.product import plain
@@ -365,7 +366,7 @@ def test_rows_off_the_lines_of_l2_cost_more() -> None:
     assert {(r.count, r.is_short, r.is_walked) for r in rows} == {(128, False, False)}
     plans = [TILE.plan(c, MACHINE) for c in contexts]
     for streams in (lambda s: s.copies, lambda s: s.at(132).given):
-        work = [streams(Streams(plan)) for plan in plans]
+        work = [*streams(Streams(Tunings.of(*plans)))]
         assert work == sorted(work) and work[3] > 1.2 * work[0]
 
 
@@ -378,7 +379,9 @@ def test_short_rows_cost_more_for_each_byte() -> None:
     rows = [rows_of(c.b, tile, c.n, c) for tile in (long, short)]
     assert [r.is_short for r in rows] == [False, False]
     assert rows[1].count / short.bytes == 4 * rows[0].count / long.bytes
-    copies = {n: Streams(with_(n_per_block=n).plan(c, MACHINE)).copies for n in (128, 144, 160, 192)}
+    widths = (128, 144, 160, 192)
+    tunings = Tunings.of(*(with_(n_per_block=n).plan(c, MACHINE) for n in widths))
+    copies = dict(zip(widths, Streams(tunings).copies, strict=True))
     assert copies[128] < copies[192] < copies[160] < copies[144]
     along_k = [rows_of(c.a, shared_tile(k, 128, 2, reads_d=False), c.m, c) for k in (64, 32)]
     assert [(r.count, r.is_short) for r in along_k] == [(128, False), (128, True)]
@@ -386,9 +389,9 @@ def test_short_rows_cost_more_for_each_byte() -> None:
 
 def test_neighbours_at_steps_of_their_own_load_more_of_l2() -> None:
     plan = with_(cluster_m=1).plan(gemm(512, 512, 32768), MACHINE)
-    streams = Streams(plan)
-    assert streams.at(132, neighbours=1).given > streams.at(132).given
-    assert streams.at(132, neighbours=1).step > streams.at(132).step
+    streams = Streams(Tunings.of(plan))
+    assert streams.at(132, near=1).given > streams.at(132).given
+    assert streams.at(132, near=1).step > streams.at(132).step
 
 
 def test_a_cluster_in_a_row_serves_few_tiles_of_an_unaligned_k() -> None:
@@ -402,9 +405,8 @@ def test_a_cluster_in_a_row_serves_few_tiles_of_an_unaligned_k() -> None:
 
 
 def test_a_shared_stage_is_waited_for() -> None:
-    alone, two, four = (
-        Streams(with_(cluster_m=m).plan(gemm(4096, 4096, 4096), MACHINE)).together for m in (1, 2, 4)
-    )
+    plans = (with_(cluster_m=m).plan(gemm(4096, 4096, 4096), MACHINE) for m in (1, 2, 4))
+    alone, two, four = Streams(Tunings.of(*plans)).together
     assert alone == 0 < two and four == 2 * two
 
 

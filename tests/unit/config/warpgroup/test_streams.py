@@ -11,11 +11,13 @@ from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, TileSchedule
 from imbrex.config.warpgroup.choice import scheduled
-from imbrex.config.warpgroup.cost import Priced
+from imbrex.config.warpgroup.cost import schedule_cost
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import Streams
+from imbrex.config.warpgroup.tile import Tile
 from imbrex.config.warpgroup.traffic import neighbours
+from imbrex.config.warpgroup.tunings import Tunings
 from imbrex.dtype import F16, TF32, DType
 from imbrex.view.gemm.product import plain
 
@@ -32,18 +34,22 @@ def plan(tuning: WarpgroupTuning, *sizes: int, dtype: DType = F16) -> WarpgroupP
     return tuning.plan(gemm(*sizes, dtype=dtype), MACHINE)
 
 
+def columns(*sizes: int) -> Tunings:
+    return Tunings.of(plan(TILE, *sizes))
+
+
 @pytest.mark.parametrize(
-    ("columns", "stored"), [(128, 128), (96, 128), (144, 192), (48, 64), (24, 32), (16, 16), (8, 8)]
+    ("count", "stored"), [(128, 128), (96, 128), (144, 192), (48, 64), (24, 32), (16, 16), (8, 8)]
 )
-def test_a_last_piece_that_is_not_whole_is_stored_as_one(columns: int, stored: int) -> None:
-    streams = Streams(plan(TILE, 4096, 4096, 4096))
-    assert streams.stores(columns) == pytest.approx(64 * stored * F16.output.bytes / RATES.stored_bytes)
+def test_a_last_piece_that_is_not_whole_is_stored_as_one(count: int, stored: int) -> None:
+    tile = Tile(plan(TILE, 4096, 4096, 4096))
+    assert tile.stores(count) == pytest.approx(64 * stored * F16.output.bytes / RATES.stored_bytes)
 
 
 def test_stores_along_rows_are_turned_and_those_of_16_bits_easily() -> None:
     for dtype, most in ((F16, 1.1), (TF32, 1.5)):
         straight, swapped = (
-            Streams(plan(replace(TILE, k_per_block=32, swapped=s), 4096, 4096, 4096, dtype=dtype))
+            Tile(plan(replace(TILE, k_per_block=32, swapped=s), 4096, 4096, 4096, dtype=dtype))
             for s in (False, True)
         )
         assert 1.0 < swapped.stores(128) / straight.stores(128) < most
@@ -51,33 +57,33 @@ def test_stores_along_rows_are_turned_and_those_of_16_bits_easily() -> None:
 
 
 def test_rows_of_one_consumer_do_not_wait_for_each_other() -> None:
-    low, high = (Streams(plan(replace(TILE, m_per_block=m), 4096, 4096, 4096)) for m in (64, 128))
+    low, high = (Tile(plan(replace(TILE, m_per_block=m), 4096, 4096, 4096)) for m in (64, 128))
     assert high.multiplied.issues == 2 * low.multiplied.issues
     assert high.chain == low.chain == 4 * RATES.product
 
 
 def test_neighbours_load_the_same_only_where_there_are_some() -> None:
     """One block of rows: all load the same of A, and each its own of B."""
-    assert neighbours(plan(TILE, 64, 4096, 4096), 32) == (32, 1)
-    assert neighbours(plan(TILE, 4096, 4096, 4096), 128) == (32, 4)
-    assert neighbours(plan(TILE, 4096, 128, 4096), 60) == (1, 60)
-    wide, one = (Streams(plan(TILE, m, 4096, 4096)) for m in (256, 64))
+    assert neighbours(columns(64, 4096, 4096), 32) == (32, 1)
+    assert neighbours(columns(4096, 4096, 4096), 128) == (32, 4)
+    assert neighbours(columns(4096, 128, 4096), 60) == (1, 60)
+    wide, one = (Streams(columns(m, 4096, 4096)) for m in (256, 64))
     assert one.at(32).given > wide.at(32).given
 
 
 def test_those_of_a_part_of_k_are_fewer() -> None:
-    streams = Streams(plan(TILE, 64, 4096, 14336))
+    streams = Streams(columns(64, 4096, 14336))
     given = [streams.at(128, 64, parts).given for parts in (1, 2, 4)]
     assert given == sorted(given) and given[2] > given[0]
 
 
 def test_sums_meet_after_memory_has_given_all() -> None:
     """Nothing hides it, however long memory takes."""
-    priced = Priced(plan(replace(TILE, n_per_block=8, stages=16, swapped=True), 1, 4096, 4096))
-    shared = priced.cost(TileSchedule("split_k", 128))
+    row = plan(replace(TILE, n_per_block=8, stages=16, swapped=True), 1, 4096, 4096)
+    shared = schedule_cost(row, TileSchedule("split_k", 128))
     assert shared.fix_up > RATES.meeting
     assert shared.cycles > 4096 * 4096 * 2 / RATES.memory_bytes + RATES.start + shared.fix_up
-    assert priced.cost(DATA_PARALLEL).cycles < shared.cycles
+    assert schedule_cost(row, DATA_PARALLEL).cycles < shared.cycles
 
 
 def test_few_rows_against_many_weights() -> None:
@@ -92,6 +98,6 @@ def test_rows_that_begin_anywhere_wait_for_registers() -> None:
     by tiles of 16 such rows, and 10 by those of 112.
     """
     few, many = (plan(replace(TILE, m_per_block=m), 197, 64, 197) for m in (64, 128))
-    loads = [Streams(p).ordinary for p in (few, many)]
+    loads = [Tile(p).ordinary for p in (few, many)]
     assert RATES.pieces < loads[0] < loads[1] < 2 * loads[0]
-    assert Streams(plan(TILE, 200, 64, 200)).ordinary == 0
+    assert Tile(plan(TILE, 200, 64, 200)).ordinary == 0

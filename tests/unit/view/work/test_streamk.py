@@ -191,11 +191,13 @@ def test_workgroups_at_the_same_piece_start_one_after_the_other(outputs: int, pi
 
 
 def test_what_goes_abreast_is_small_alone_and_even() -> None:
-    tiles, small, alone = Tiles(4, 1, 40), 128 * 128, (1, 1)
-    assert goes_abreast("split_k", tiles, 4 * 8, small, alone)
-    assert not goes_abreast("stream_k", tiles, 4 * 8, small, alone)
-    assert not goes_abreast("split_k", tiles, 4 * 8 + 1, small, alone)
-    assert not goes_abreast("split_k", tiles, 4 * 8, 2 * small, alone)
-    assert not goes_abreast("split_k", tiles, 4 * 8, small, (2, 1))
-    assert not goes_abreast("split_k", tiles, 4, small, alone)
-    assert even_pieces(40, 16) == 14 and not goes_abreast("split_k", tiles, 4 * 16, small, alone)
+    units, k, small, alone = 4, 40, 128 * 128, 1
+    assert goes_abreast("split_k", units, k, 4 * 8, small, alone)
+    assert not goes_abreast("stream_k", units, k, 4 * 8, small, alone)
+    assert not goes_abreast("split_k", units, k, 4 * 8 + 1, small, alone)
+    assert not goes_abreast("split_k", units, k, 4 * 8, 2 * small, alone)
+    assert not goes_abreast("split_k", units, k, 4 * 8, small, 2)
+    assert not goes_abreast("split_k", 1, k, 8, small, alone)
+    for few in (4, 2):  # each a piece, and fewer than one
+        assert not goes_abreast("split_k", units, k, few, small, alone)
+    assert even_pieces(40, 16) == 14 and not goes_abreast("split_k", units, k, 4 * 16, small, alone)

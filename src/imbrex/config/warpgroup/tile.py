@@ -1,0 +1,282 @@
+"""A tile of a warpgroup tuning on NVIDIA Hopper in numbers, whatever its cluster and its schedule: what a
+step of K asks of each stream of a multiprocessor, and what the way of its sums to memory takes.
+
+The rates are the machine's (`imbrex.chip.warpgroup_rates`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from imbrex.cached import cached_property
+from imbrex.chip import COPY_BYTES, VECTOR_BYTES, GpuMachine, ProductRates
+from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
+from imbrex.config.warpgroup.consumers import SUM_BYTES
+from imbrex.config.warpgroup.instruction import instruction_of
+from imbrex.config.warpgroup.plan import WarpgroupPlan
+from imbrex.config.warpgroup.rates import rates_of
+from imbrex.config.warpgroup.rows import Rows, rows_of
+from imbrex.dtype import DType
+from imbrex.view.mma import Instruction
+from imbrex.view.mma.hopper import ROWS, WARPGROUP
+from imbrex.view.stage.piece import ROW_BYTES, piece_columns
+
+__all__ = ["Multiplied", "Tile", "crosses"]
+
+MATRIX_BYTES: Final = 2
+
+
+@dataclass(frozen=True)
+class Multiplied:
+    """So many issues of an instruction of the matrix unit, which reads A and B from shared memory."""
+
+    instruction: Instruction
+    issues: int
+    dtype: DType
+
+    def cycles(self, machine: GpuMachine) -> int:
+        """Cycles of the matrix unit."""
+        return self.issues * self.instruction.cycles[machine.chip]
+
+    @property
+    def read_bytes(self) -> int:
+        """Bytes of shared memory that it reads."""
+        return self.issues * (ROWS + self.instruction.n) * self.instruction.k * self.dtype.bytes
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The tile of a plan.  Cycles and bytes are of a step of K and of one workgroup, unless told."""
+
+    plan: WarpgroupPlan
+
+    @cached_property
+    def rates(self) -> ProductRates:
+        return rates_of(self.plan.machine).product
+
+    @property
+    def rows(self) -> int:
+        return self.plan.tuning.m_per_block
+
+    @property
+    def columns(self) -> int:
+        return self.plan.tuning.n_per_block
+
+    @property
+    def stages(self) -> int:
+        return self.plan.tuning.stages
+
+    @property
+    def is_pingpong(self) -> bool:
+        return self.plan.tuning.pingpong
+
+    @property
+    def is_swapped(self) -> bool:
+        return self.plan.tuning.swapped
+
+    @property
+    def tall(self) -> int:
+        """Tiles along the rows of the matrix."""
+        return -(-self.plan.oriented.m // self.rows)
+
+    @property
+    def broad(self) -> int:
+        """Tiles along its columns."""
+        return -(-self.plan.oriented.n // self.columns)
+
+    @property
+    def k_iterations(self) -> int:
+        """Steps of K, in the mean."""
+        return self.plan.k_iterations
+
+    @property
+    def a_bytes(self) -> int:
+        """Bytes of A's tile in shared memory."""
+        return self.plan.a_tile.bytes
+
+    @property
+    def b_bytes(self) -> int:
+        return self.plan.b_tile.bytes
+
+    @cached_property
+    def a_array(self) -> float:
+        """Bytes of all of A in memory."""
+        c = self.plan.oriented
+        return _array_bytes(c.a, c.m, c)
+
+    @cached_property
+    def b_array(self) -> float:
+        c = self.plan.oriented
+        return _array_bytes(c.b, c.n, c)
+
+    @cached_property
+    def a_rows(self) -> Rows:
+        """Rows of A's tile in memory."""
+        c = self.plan.oriented
+        return rows_of(c.a, self.plan.a_tile, c.m, c)
+
+    @cached_property
+    def b_rows(self) -> Rows:
+        c = self.plan.oriented
+        return rows_of(c.b, self.plan.b_tile, c.n, c)
+
+    @property
+    def is_walked(self) -> bool:
+        """Are rows of an operand those of a window that walks over images?"""
+        return self.a_rows.is_walked or self.b_rows.is_walked
+
+    @property
+    def a_copied(self) -> float:
+        """Rows of A's tile as work of the copy engine."""
+        return _row_work(self.a_rows, self.rates) * _size(self.a_rows, self.rates)
+
+    @property
+    def b_copied(self) -> float:
+        return _row_work(self.b_rows, self.rates) * _size(self.b_rows, self.rates)
+
+    @property
+    def a_requests(self) -> float:
+        """Rows of A's tile as work of L2, where nobody else loads them."""
+        return _requests(self.a_rows, self.rates)
+
+    @property
+    def b_requests(self) -> float:
+        return _requests(self.b_rows, self.rates)
+
+    @property
+    def a_inside(self) -> bool:
+        """Do rows of A begin inside a sector, so that no two are one request of L2?"""
+        return self.a_rows.inside > 0
+
+    @property
+    def b_inside(self) -> bool:
+        return self.b_rows.inside > 0
+
+    @cached_property
+    def instruction(self) -> Instruction:
+        """The instruction of the matrix unit."""
+        return instruction_of(self.plan.context.dtype, self.columns, self.plan.machine)
+
+    @cached_property
+    def multiplied(self) -> Multiplied:
+        """Matrix instructions."""
+        t = self.plan.tuning
+        issues = t.m_per_block // ROWS * -(-t.k_per_block // self.instruction.k)
+        return Multiplied(self.instruction, issues, self.plan.context.dtype)
+
+    @property
+    def matrix(self) -> int:
+        """Cycles of the matrix unit."""
+        return self.multiplied.cycles(self.plan.machine)
+
+    @property
+    def chain(self) -> float:
+        """Cycles of a consumer's matrix instructions, where each waits for the last one of the same rows."""
+        return -(-self.plan.tuning.k_per_block // self.instruction.k) * self.rates.product
+
+    @property
+    def shared(self) -> float:
+        """Cycles in which shared memory is read by the matrix unit."""
+        return self.multiplied.read_bytes / self.rates.shared_bytes
+
+    @property
+    def first(self) -> float:
+        """Bytes of the loads that nothing goes on beside: those of the first stages."""
+        return min(self.stages, self.k_iterations) * (self.a_bytes + self.b_bytes)
+
+    @property
+    def hidden(self) -> float:
+        """Cycles of a load's latency, of those that stages share."""
+        return self.rates.answer / (self.stages - 1)
+
+    @cached_property
+    def ordinary(self) -> float:
+        """Cycles of the producer where it loads by ordinary accesses; they are not shared in a cluster."""
+        t, size = self.plan.tuning, self.plan.context.dtype.bytes
+        given = self.plan.oriented
+        total = 0.0
+        tiles = self.plan.a_tile, self.plan.b_tile
+        parts = zip((given.a, given.b), tiles, self.plan.turned, self.plan.copied, strict=True)
+        for access, tile, turned, copied in parts:
+            if copied:
+                continue
+            width, extent = max(access.vector) * size, tile.d
+            is_windowed = _is_windowed(access, given.k)
+            index = self.rates.window if is_windowed else 1.0
+            if (width >= COPY_BYTES or not is_windowed) and not turned:
+                spent = self.rates.copying * index / width
+                total += 0.0 if width >= COPY_BYTES else self.rates.pieces
+            else:
+                spent = self.rates.ordinary * index / width + self.rates.issue / (size if turned else width)
+            total += extent * t.k_per_block * size * spent / WARPGROUP
+        return total
+
+    @cached_property
+    def epilogue(self) -> float:
+        """Cycles from a tile's last product to the next one's first, where nothing else goes on."""
+        return self.rates.turn + self.stores(self.columns * self.plan.context.phases)
+
+    def stores(self, columns: int) -> float:
+        """Cycles of so many columns of a tile's sums to memory."""
+        c, size = self.plan.oriented.c, self.plan.context.dtype.output.bytes
+        along, width = c.vector[1] >= c.vector[0], max(c.vector) * size
+        slower = 1.0 if width >= VECTOR_BYTES else self.rates.narrow_store[width]
+        if not along:
+            slower *= self.rates.turned_halves if size == MATRIX_BYTES else self.rates.turned_store
+        written = self.rows * _stored(columns, size, along) * size
+        return slower * written / self.rates.stored_bytes
+
+    @property
+    def sums_bytes(self) -> int:
+        """Bytes of a tile's sums."""
+        return self.rows * self.columns * SUM_BYTES
+
+    @property
+    def fix_up(self) -> float:
+        """Cycles for a tile's sums to L2 or back, where few do that at a time."""
+        return self.sums_bytes / self.rates.stored_bytes
+
+
+def crosses(context: GemmContext, k: int) -> bool:
+    """Does a step of K go over the end of a stretch of an operand, as the channels at one tap are?"""
+    return any(_crosses(access, context.k, k) for access in (context.a, context.b))
+
+
+def _row_work(rows: Rows, rates: ProductRates) -> float:
+    """What a row is to the copy engine, where one that begins on a line is 1."""
+    more = rows.crossing * (rates.crossing_row - 1.0) + rows.inside * (rates.inside_row - 1.0)
+    return (1.0 + more) * (rates.walked_row if rows.is_walked else 1.0)
+
+
+def _requests(rows: Rows, rates: ProductRates) -> float:
+    """Rows as requests of L2, in proportion to one that begins on a line and is as long."""
+    split = 1.0 + (rates.split_row - 1.0) * (rows.crossing + rows.inside)
+    return (rows.count * rates.apart_row if rows.is_apart else _size(rows, rates)) * split
+
+
+def _size(rows: Rows, rates: ProductRates) -> float:
+    """Rows, short ones in proportion."""
+    return rows.count * (rates.short_row if rows.is_short else 1.0)
+
+
+def _stored(columns: int, size: int, along: bool) -> int:
+    """So many columns in whole pieces, of which the last one begins where it ends with the tile."""
+    if columns < ROW_BYTES // size and not along:
+        return columns
+    return round_up(columns, piece_columns(columns, size))
+
+
+def _array_bytes(access: Access, extent: int, context: GemmContext) -> float:
+    matrix = context.g * extent * context.k
+    return float(min(matrix, access.elements or matrix) * context.dtype.bytes)
+
+
+def _is_windowed(access: Access, total: int) -> bool:
+    """Do neighbours lie together in short stretches only, each with an index and guards of its own?"""
+    runs = [run for run, step in zip(access.run, access.step, strict=True) if step == 1]
+    return max(runs, default=1.0) < min(total, SAMPLE)
+
+
+def _crosses(access: Access, total: int, k: int) -> bool:
+    return access.step[0] == 1 and 1 < access.run[0] < min(total, SAMPLE) and access.run[0] % k != 0
