@@ -36,9 +36,6 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> It
         if sys.dont_write_bytecode:  # else each process compiles the package anew
             patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
             patch.setenv("PYTHONPYCACHEPREFIX", str(directory.parent / "bytecode"))
-        patch.setattr(
-            os, "fsync", lambda descriptor: None
-        )  # no entry of the run's cache outlives a power failure
         if importlib.util.find_spec("ziglang"):  # else the compiler that the variable names is the only one
             patch.delenv("IMBREX_CXX", raising=False)
         patch.delenv("IMBREX_SHARED_CACHE", raising=False)

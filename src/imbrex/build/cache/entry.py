@@ -17,7 +17,7 @@ from typing import cast
 from imbrex.build.cache.trust import fault, read_owned
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["MANIFEST", "entry_bytes", "is_intact", "make_directory", "parsed", "write_entry", "write_through"]
+__all__ = ["MANIFEST", "entry_bytes", "is_intact", "make_directory", "parsed", "write_entry", "write_file"]
 
 MANIFEST = "manifest.json"
 _MOST_MANIFEST_BYTES = 1 << 20
@@ -25,19 +25,15 @@ Owners = frozenset[int]
 
 
 def write_entry(source: Path, target: Path) -> int:
-    """Copies the files below `source` into the directory `target`, with their manifest, down to the disk.
-
-    Returns how many bytes they take.
-    """
+    """Copies the files below `source` into the directory `target`, with their manifest; the bytes in all."""
     manifest: dict[str, dict[str, int | str]] = {}
     for file in sorted(path for path in source.rglob("*") if path.is_file()):
         name, data = file.relative_to(source).as_posix(), file.read_bytes()
         make_directory((target / name).parent)
-        write_through(target / name, data)
+        write_file(target / name, data)
         manifest[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     text = json.dumps({"files": manifest}).encode()
-    write_through(target / MANIFEST, text)
-    _sync_directory(target)
+    write_file(target / MANIFEST, text)
     return len(text) + sum(int(of_one["bytes"]) for of_one in manifest.values())
 
 
@@ -90,13 +86,13 @@ def make_directory(path: Path) -> None:
         missing.pop()
 
 
-def write_through(path: Path, data: bytes) -> None:
-    """Data on the disk before the rename that shows it: a crash may lose an entry, not tear one."""
+def write_file(path: Path, data: bytes) -> None:
+    """The data as a file that others may read.  It is not forced onto the disk: of what a power failure
+    tears, the hashes tell.
+    """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o644)
     with open(descriptor, "wb") as file:
         file.write(data)
-        file.flush()
-        os.fsync(descriptor)
 
 
 def _files(directory: Path, owners: Owners) -> Mapping[str, Mapping[str, object]]:
@@ -117,11 +113,3 @@ def _matches(path: Path, wanted: Mapping[str, object], owners: Owners) -> bool:
         return False
     data = read_owned(path, owners, size)
     return len(data) == size and hashlib.sha256(data).hexdigest() == wanted["sha256"]
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

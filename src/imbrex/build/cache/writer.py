@@ -16,7 +16,7 @@ from pathlib import Path
 
 from imbrex.build.cache import private
 from imbrex.build.cache.digest import digest
-from imbrex.build.cache.entry import MANIFEST, make_directory, write_entry, write_through
+from imbrex.build.cache.entry import MANIFEST, make_directory, write_entry, write_file
 from imbrex.build.cache.reader import Json, Reader, opened
 from imbrex.build.cache.total import Total
 from imbrex.build.cache.trust import Objection
@@ -57,7 +57,7 @@ class Writer:
         text = json.dumps({"sha256": digest([key, body]), "recipe": body}).encode()
         self._expect_trust("recipes")
         with self._temporary() as temporary:
-            write_through(temporary / "recipe.json", text)
+            write_file(temporary / "recipe.json", text)
             self._total.add(len(text))
             os.replace(temporary / "recipe.json", self.reader.recipe(key))
 
