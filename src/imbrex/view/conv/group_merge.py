@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from imbrex.index.map import Dim, Entry, Map, layer_over, passing
-from imbrex.index.rule import Merge, PassThrough, Quotient, Unmerge
+from imbrex.index.map import Dim, Entry, Map, unchanged
+from imbrex.index.rule import Merge, Quotient, Unmerge
+from imbrex.index.stack import over
 
 __all__ = ["GroupMerge"]
 
@@ -38,25 +39,23 @@ class GroupMerge:
     @property
     def map(self) -> Map:
         """Merged -> array."""
-        groups = Dim("g", dict(self.array)["g"] // self.count)
-        together = passing(self.array, (Unmerge(), "g member", "g"), g=groups.size, member=self.count)
-        below = [together]
-        if len(channels := self._channels) == 2:
-            pairs = passing(together.upper, (Quotient(self.count + 1), "pair", "member"), pair=self.count**2)
-            sizes = {"of_k": self.count, "of_c": self.count}
-            below = [passing(pairs.upper, (Unmerge(), "of_k of_c", "pair"), **sizes), pairs, together]
-        top = below[0].upper
-        members = dict(zip(channels, ("of_k", "of_c") if len(channels) == 2 else ("member",), strict=True))
-        entries: list[Entry] = [(PassThrough(), "g", "g")]
-        entries += [(Merge(), name, f"{member} {name}") for name, member in members.items()]
-        entries += [(PassThrough(), d.name, d.name) for d in self.array if d.name not in ("g", *channels)]
-        return Map((layer_over(top, *entries, order=[d.name for d in self.array]), *below))
+        sizes = {"g": dict(self.array)["g"] // self.count, "member": self.count}
+        below, channels = over(self.array).passing((Unmerge(), "g member", "g"), **sizes), self._channels
+        of: tuple[str, ...] = ("member",)
+        if len(channels) == 2:
+            of = ("of_k", "of_c")
+            pairs = below.passing((Quotient(self.count + 1), "pair", "member"), pair=self.count**2)
+            below = pairs.passing((Unmerge(), "of_k of_c", "pair"), of_k=self.count, of_c=self.count)
+        members = dict(zip(channels, of, strict=True))
+        merged: list[Entry] = [(Merge(), name, f"{member} {name}") for name, member in members.items()]
+        kept = unchanged(d.name for d in self.array if d.name not in ("g", *channels))
+        return below.layer(*unchanged("g"), *merged, *kept, order=[d.name for d in self.array]).map
 
     def ordered(self, last: str) -> tuple[tuple[Dim, ...], Map]:
         """The merged array with another dim running fastest: its dims, and the map from it to the array."""
         names = [*(d.name for d in self.array if d.name != last), last]
-        turned = layer_over(self.merged, *((PassThrough(), n, n) for n in names))
-        return turned.upper, Map((turned, *self.map.layers))
+        turned = over(self.map).layer(*unchanged(names))
+        return turned.upper, turned.map
 
     @property
     def _channels(self) -> tuple[str, ...]:

@@ -20,14 +20,15 @@ a phase stores all input rows of its residue, those that no window meets too, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import gcd
 from typing import NamedTuple
 
-from imbrex.index.map import Dim, Entry, Layer, Map, merging, replacing
+from imbrex.index.map import Dim, Entry, Map
 from imbrex.index.rule import Embed, Pad
+from imbrex.index.stack import Stack, over
 from imbrex.view.gemm.product import GemmView
 
 
@@ -82,9 +83,9 @@ def forward(conv: Convolution, taps_first: bool = False, channel_multiple: int =
     pixels = order_of(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
     more = more_channels(conv.filter, "c", _taps(conv), channel_multiple)
     return GemmView(
-        a=_counted(conv.filter, more, gemmK=reduction, gemmM="k"),
+        a=stacked(_counted(conv.filter, more), gemmK=reduction, gemmM="k"),
         b=stacked(_windows(conv, more), gemmK=reduction, gemmN=pixels),
-        c=_merged(conv.output, gemmM="k", gemmN=pixels),
+        c=stacked(over(conv.output), gemmM="k", gemmN=pixels),
     )
 
 
@@ -99,9 +100,9 @@ def backward_weight(
     taps = _reduction(conv.filter, {"c": "c", "y": "y", "x": "x"}, taps_first)
     more = more_channels(conv.filter, "c", _taps(conv), channel_multiple)
     return GemmView(
-        a=_merged(conv.output, gemmK=pixels, gemmM="k"),
+        a=stacked(over(conv.output), gemmK=pixels, gemmM="k"),
         b=stacked(_windows(conv, more), gemmK=pixels, gemmN=taps),
-        c=_counted(conv.filter, more, gemmM="k", gemmN=taps),
+        c=stacked(_counted(conv.filter, more), gemmM="k", gemmN=taps),
     )
 
 
@@ -110,8 +111,8 @@ def backward_data_v1r1(conv: Convolution) -> GemmView:
     taps = order_of(conv.filter, {"c": "c", "y": "y", "x": "x"})
     pixels = order_of(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
     return GemmView(
-        a=_merged(conv.filter, gemmK="k", gemmM=taps),
-        b=_merged(conv.output, gemmK="k", gemmN=pixels),
+        a=stacked(over(conv.filter), gemmK="k", gemmM=taps),
+        b=stacked(over(conv.output), gemmK="k", gemmN=pixels),
         c=stacked(_windows(conv), gemmM=taps, gemmN=pixels),
     )
 
@@ -186,67 +187,50 @@ def _phase(conv: Convolution, h: Phase, w: Phase, taps_first: bool, channel_mult
     )
 
 
-def _phase_filter(conv: Convolution, h: Phase, w: Phase, more: Mapping[str, Entry]) -> tuple[Layer, ...]:
+def _phase_filter(conv: Convolution, h: Phase, w: Phase, more: Sequence[Entry]) -> Stack:
     entries: tuple[Entry, ...] = (h.taps_of(conv.height), "yd", "y"), (w.taps_of(conv.width), "xd", "x")
-    return (replacing(conv.filter, *entries, *more.values(), yd=h.taps, xd=w.taps),)
+    return over(conv.filter).replacing(*entries, *more, yd=h.taps, xd=w.taps)
 
 
-def _phase_input(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
-    entries: dict[str, Entry] = {
-        "hi": (Embed((conv.height.stride,), h.start), "ht", "hi"),
-        "wi": (Embed((conv.width.stride,), w.start), "wt", "wi"),
-    }
-    return (replacing(conv.input, *entries.values(), ht=h.extent, wt=w.extent),)
+def _phase_input(conv: Convolution, h: Phase, w: Phase) -> Stack:
+    rows, columns = Embed((conv.height.stride,), h.start), Embed((conv.width.stride,), w.start)
+    return over(conv.input).replacing((rows, "ht", "hi"), (columns, "wt", "wi"), ht=h.extent, wt=w.extent)
 
 
-def _phase_output(conv: Convolution, h: Phase, w: Phase, more: Mapping[str, Entry]) -> tuple[Layer, ...]:
+def _phase_output(conv: Convolution, h: Phase, w: Phase, more: Sequence[Entry]) -> Stack:
     (above, rows), (before, columns) = h.met(conv.height), w.met(conv.width)
-    below = replacing(conv.output, (above, "hopad", "ho"), (before, "wopad", "wo"), *more.values())
-    slides: tuple[Entry, ...] = (rows, "yd ht", "hopad"), (columns, "xd wt", "wopad")
+    padded = over(conv.output).replacing((above, "hopad", "ho"), (before, "wopad", "wo"), *more)
     sizes = {"yd": h.taps, "ht": h.extent, "xd": w.taps, "wt": w.extent}
-    return (replacing(below.upper, *slides, order=None, **sizes), below)
+    return padded.replacing((rows, "yd ht", "hopad"), (columns, "xd wt", "wopad"), order=None, **sizes)
 
 
-def _windows(conv: Convolution, more: Mapping[str, Entry] | None = None) -> tuple[Layer, ...]:
+def _windows(conv: Convolution, more: Sequence[Entry] = ()) -> Stack:
     """The input as (filter tap, output pixel) pairs: pad, then slide.  more: channels."""
-    (top, bottom), (left, right) = conv.padding
-    pads: dict[str, Entry] = {
-        "hi": (Pad(top, bottom), "hipad", "hi"),
-        "wi": (Pad(left, right), "wipad", "wi"),
-        **(more or {}),
-    }
-    below = replacing(conv.input, *pads.values())
-    h, w = conv.height, conv.width
-    entries: dict[str, Entry] = {
-        "hipad": (Embed((h.dilation, h.stride)), "y ho", "hipad"),
-        "wipad": (Embed((w.dilation, w.stride)), "x wo", "wipad"),
-    }
+    (above, before), h, w = (Pad(*pads) for pads in conv.padding), conv.height, conv.width
+    padded = over(conv.input).replacing((above, "hipad", "hi"), (before, "wipad", "wi"), *more)
+    rows, columns = Embed((h.dilation, h.stride)), Embed((w.dilation, w.stride))
     sizes = {"y": h.window, "ho": h.out, "x": w.window, "wo": w.out}
-    return (replacing(below.upper, *entries.values(), order=None, **sizes), below)
+    return padded.replacing((rows, "y ho", "hipad"), (columns, "x wo", "wipad"), order=None, **sizes)
 
 
 def _taps(conv: Convolution) -> int:
     return conv.height.window * conv.width.window
 
 
-def more_channels(memory: Sequence[Dim], name: str, taps: int, multiple: int) -> dict[str, Entry]:
+def more_channels(memory: Sequence[Dim], name: str, taps: int, multiple: int) -> tuple[Entry, ...]:
     """The entry that counts channels up to a multiple; none where they are one or there is a single tap."""
     extra = -dict(memory)[name] % multiple if taps > 1 else 0
-    return {name: (Pad(0, extra), name, name)} if extra else {}
+    return ((Pad(0, extra), name, name),) if extra else ()
 
 
-def _counted(memory: Sequence[Dim], more: Mapping[str, Entry], **gemm: str) -> Map:
-    return stacked((replacing(memory, *more.values()),), **gemm) if more else _merged(memory, **gemm)
+def _counted(memory: Sequence[Dim], more: Sequence[Entry]) -> Stack:
+    return over(memory).replacing(*more) if more else over(memory)
 
 
-def _merged(lower: Sequence[Dim], **gemm: str) -> Map:
+def stacked(below: Stack, **gemm: str) -> Map:
     """Gemm dims, each a merge of the named dims; "g", and the "turn" of phases, become gemmG."""
-    batch = " ".join(name for name in ("g", "turn") if name in dict(lower))
-    return Map((merging(lower, **({"gemmG": batch} if batch else {}), **gemm),))
-
-
-def stacked(below: tuple[Layer, ...], **gemm: str) -> Map:
-    return Map((*_merged(below[0].upper, **gemm).layers, *below))
+    batch = " ".join(name for name in ("g", "turn") if name in dict(below.upper))
+    return below.merging(**({"gemmG": batch} if batch else {}), **gemm).map
 
 
 def _reduction(memory: Sequence[Dim], names: dict[str, str], taps_first: bool) -> str:

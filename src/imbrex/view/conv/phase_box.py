@@ -15,8 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from imbrex.index.map import Dim, Map, layer_over
-from imbrex.index.rule import Merge, Unmerge
+from imbrex.index.map import Dim, Map
+from imbrex.index.rule import Unmerge
+from imbrex.index.stack import over
 
 __all__ = ["ONE_PHASE", "PhaseBox", "Phases"]
 
@@ -38,10 +39,9 @@ class PhaseBox:
         """columns: of the product, whole runs."""
         assert columns % self.run == 0, (columns, self)
         sizes = {"block": columns // self.run, "row": self.rows, "near": self.run, "residue": self.residues}
-        stored = (Dim("stored", columns * self.count),)
-        parted = layer_over(stored, (Unmerge(), " ".join(sizes), "stored"), order=None, **sizes)
-        entries = ((Merge(), "column", "block near"), (Merge(), "phase", "row residue"))
-        return Map((layer_over(parted.upper, *entries), parted))
+        stored = over((Dim("stored", columns * self.count),))
+        parted = stored.passing((Unmerge(), " ".join(sizes), "stored"), **sizes)
+        return parted.merging(column="block near", phase="row residue").map
 
 
 ONE_PHASE: Final = PhaseBox()

@@ -9,11 +9,11 @@ Together     all residues as turns, of windows that are not dilated:   f + befor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from imbrex.index.map import Dim, Entry, Layer, passing, replacing
+from imbrex.index.map import Entry
 from imbrex.index.rule import Broadcast, Embed, Merge, Pad, Unmerge
+from imbrex.index.stack import Stack
 from imbrex.view.conv.implicit_gemm import Axis, Phase, phases_along
 
 __all__ = ["Rows", "Together", "leaves_rows", "row_products"]
@@ -62,20 +62,20 @@ class Rows:
     def count(self) -> int:
         return -(-(self.axis.image - self.met.start + self.phase) // self.axis.stride)
 
-    def filter(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
-        return (replacing(lower, (self.met.taps_of(self.axis), "yd", "y"), yd=self.taps),)
+    def filter(self, lower: Stack) -> Stack:
+        return lower.replacing((self.met.taps_of(self.axis), "yd", "y"), yd=self.taps)
 
-    def output(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
+    def output(self, lower: Stack) -> Stack:
         pad, slide = self.met._replace(extent=self.count).met(self.axis)
-        below = replacing(lower, (pad, "hopad", "ho"))
-        return replacing(below.upper, (slide, "yd hv", "hopad"), yd=self.taps, hv=self.count), below
+        padded = lower.replacing((pad, "hopad", "ho"))
+        return padded.replacing((slide, "yd hv", "hopad"), yd=self.taps, hv=self.count)
 
-    def input(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
+    def input(self, lower: Stack) -> Stack:
         axis, first = self.axis, self.met.start - self.phase
         more = max(0, first + axis.stride * (self.count - 1) + self.neighbours - axis.image)
-        below = replacing(lower, (Pad(0, more), "hipad", "hi"))
         split: Entry = (Embed((axis.stride, 1), first), "hv row", "hipad")
-        return replacing(below.upper, split, hv=self.count, row=self.neighbours), below
+        padded = lower.replacing((Pad(0, more), "hipad", "hi"))
+        return padded.replacing(split, hv=self.count, row=self.neighbours)
 
 
 @dataclass(frozen=True)
@@ -113,35 +113,31 @@ class Together:
     def count(self) -> int:
         return -(-self.axis.image // self.axis.stride)
 
-    def filter(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
+    def filter(self, lower: Stack) -> Stack:
         axis = self.axis
-        below = replacing(lower, (Pad(0, axis.stride * self.taps - axis.window), "ypad", "y"))
-        split = replacing(below.upper, (Unmerge(), "yd rest", "ypad"), yd=self.taps, rest=axis.stride)
-        every = replacing(split.upper, (Broadcast(), "ahead", ""), ahead=self._aheads)
-        return *self._turned(every.upper), every, split, below
+        padded = lower.replacing((Pad(0, axis.stride * self.taps - axis.window), "ypad", "y"))
+        split = padded.replacing((Unmerge(), "yd rest", "ypad"), yd=self.taps, rest=axis.stride)
+        return self._turned(split.replacing((Broadcast(), "ahead", ""), ahead=self._aheads))
 
-    def output(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
+    def output(self, lower: Stack) -> Stack:
         axis = self.axis
         pad = Pad(self.taps - 1, max(0, self._aheads - 1 + self.count - axis.out))
-        below = replacing(lower, (pad, "hopad", "ho"))
         slide: Entry = (Embed((-1, 1, 1), pad.before), "yd hv ahead", "hopad")
         sizes = {"yd": self.taps, "hv": self.count, "ahead": self._aheads, "rest": axis.stride}
-        slid = passing(below.upper, slide, (Broadcast(), "rest", ""), **sizes)
-        return *self._turned(slid.upper), slid, below
+        padded = lower.replacing((pad, "hopad", "ho"))
+        return self._turned(padded.passing(slide, (Broadcast(), "rest", ""), **sizes))
 
-    def input(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
-        axis = self.axis
-        below = replacing(lower, (Pad(0, -axis.image % axis.stride), "hipad", "hi"))
-        split = replacing(below.upper, (Unmerge(), "hv turn", "hipad"), hv=self.count, turn=self.turns)
-        return replacing(split.upper, (Broadcast(), "row", ""), row=1), split, below
+    def input(self, lower: Stack) -> Stack:
+        padded = lower.replacing((Pad(0, -self.axis.image % self.axis.stride), "hipad", "hi"))
+        split = padded.replacing((Unmerge(), "hv turn", "hipad"), hv=self.count, turn=self.turns)
+        return split.replacing((Broadcast(), "row", ""), row=1)
 
     @property
     def _aheads(self) -> int:
         """Quotients of a residue and the padding before."""
         return (self.turns - 1 + self.axis.before) // self.axis.stride + 1
 
-    def _turned(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
+    def _turned(self, lower: Stack) -> Stack:
         """The residue as quotient and rest of what lies before it, padding too."""
-        below = passing(lower, (Merge(), "ahead_rest", "ahead rest"))
         turn: Entry = (Embed((1,), self.axis.before), "turn", "ahead_rest")
-        return replacing(below.upper, turn, turn=self.turns), below
+        return lower.passing((Merge(), "ahead_rest", "ahead rest")).replacing(turn, turn=self.turns)

@@ -22,12 +22,13 @@ Law: the products write every input element once, but for those of `view.conv.ph
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from imbrex.index.map import Entry, Layer, passing, replacing
+from imbrex.index.map import Entry
 from imbrex.index.rule import Broadcast, Embed, Merge, Pad, Unmerge
+from imbrex.index.stack import Stack, over
 from imbrex.view.conv.implicit_gemm import Axis, Convolution, more_channels, order_of, stacked
 from imbrex.view.conv.phase_box import PhaseBox, Phases
 from imbrex.view.conv.phase_rows import Rows, Together, row_products
@@ -57,7 +58,7 @@ def phase_count(conv: Convolution) -> int:
     return max((rows.neighbours for rows in row_products(conv.height)), default=0) * conv.width.stride
 
 
-def _tile(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry], vector: int) -> PhaseTile:
+def _tile(conv: Convolution, rows: Rows | Together, more: Sequence[Entry], vector: int) -> PhaseTile:
     width = conv.width
     run = gcd(_columns(width), max(1, vector // width.stride)) if rows.neighbours > 1 else 1
     box = PhaseBox(rows.neighbours, run, width.stride)
@@ -68,12 +69,11 @@ def _tile(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry], v
     return PhaseTile(view, Phases(phases, box, tuple(taps * channels for taps in rows.counts)))
 
 
-def _view(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry], box: PhaseBox) -> GemmView:
+def _view(conv: Convolution, rows: Rows | Together, more: Sequence[Entry], box: PhaseBox) -> GemmView:
     pixels = order_of(conv.input, {"n": "n", "hi": "hv", "wi": "wv"})
     stored = order_of(conv.input, {"n": "n", "hi": "hv", "wi": "block row near e"})
-    filters = replacing(conv.filter, *more.values())
     return GemmView(
-        a=stacked((*rows.filter(filters.upper), filters), gemmK="x yd k", gemmM="c"),
+        a=stacked(rows.filter(over(conv.filter).replacing(*more)), gemmK="x yd k", gemmM="c"),
         b=stacked(_output(conv, rows, more), gemmK="x yd k", gemmN=pixels),
         c=stacked(_input(conv, rows, box), gemmM="c", gemmN=stored),
         phases=box.count,
@@ -85,26 +85,23 @@ def _columns(width: Axis) -> int:
     return -(-width.image // width.stride)
 
 
-def _input(conv: Convolution, rows: Rows | Together, box: PhaseBox) -> tuple[Layer, ...]:
+def _input(conv: Convolution, rows: Rows | Together, box: PhaseBox) -> Stack:
     width = conv.width
-    padded = replacing(conv.input, (Pad(0, -width.image % width.stride), "wipad", "wi"))
-    split: Entry = (Unmerge(), "block near e", "wipad")
     sizes = {"block": _columns(width) // box.run, "near": box.run, "e": width.stride}
-    below = replacing(padded.upper, split, order=None, **sizes)
-    return *rows.input(below.upper), below, padded
+    padded = over(conv.input).replacing((Pad(0, -width.image % width.stride), "wipad", "wi"))
+    return rows.input(padded.replacing((Unmerge(), "block near e", "wipad"), order=None, **sizes))
 
 
-def _output(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry]) -> tuple[Layer, ...]:
+def _output(conv: Convolution, rows: Rows | Together, more: Sequence[Entry]) -> Stack:
     """The output's gradient as (tap, input pixel of a phase)."""
     width = conv.width
     odd = -width.before % width.stride
     ahead = (width.before + odd) // width.stride
     steps = (width.dilation * (width.window - 1) + odd) // width.stride
     pad = Pad(max(0, steps - ahead), max(0, ahead + _columns(width) - width.out))
-    below = replacing(conv.output, (pad, "wopad", "wo"), *more.values())
     slide: Entry = (Embed((-1, 1), ahead + pad.before), "step wv", "wopad")
     sizes = {"step": steps + 1, "wv": _columns(width), "residue": width.stride}
-    slid = passing(below.upper, slide, (Broadcast(), "residue", ""), **sizes)
-    met = passing(slid.upper, (Merge(), "met", "step residue"))
-    taps = replacing(met.upper, (Embed((width.dilation,), odd), "x", "met"), x=width.window)
-    return *rows.output(taps.upper), taps, met, slid, below
+    padded = over(conv.output).replacing((pad, "wopad", "wo"), *more)
+    met = padded.passing(slide, (Broadcast(), "residue", ""), **sizes)
+    joined = met.passing((Merge(), "met", "step residue"))
+    return rows.output(joined.replacing((Embed((width.dilation,), odd), "x", "met"), x=width.window))

@@ -16,8 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from imbrex.index.map import Dim, Layer, Map, passing, replacing
+from imbrex.index.map import Dim, Map
 from imbrex.index.rule import Merge, Pad, Unmerge
+from imbrex.index.stack import over
 from imbrex.view.conv.implicit_gemm import Axis, Convolution, backward_data_v4r1, forward
 from imbrex.view.gemm.product import GemmView
 
@@ -109,7 +110,7 @@ class RasterProduct:
         more, arrays = {"n": images + spare}, self._images
         view = self._whole(replace(conv, **{name: resized(dims, more) for name, dims in arrays.items()}))
         maps = zip((view.b, view.c), arrays.values(), strict=True)
-        b, c = (Map((*map.layers, cropped(dims, more))) for map, dims in maps)
+        b, c = (map.then(cropped(dims, more)) for map, dims in maps)
         return GemmView(view.a, b, c)
 
     @property
@@ -127,7 +128,7 @@ class RasterProduct:
             dims, wanted = conv.input, {"hi": self.height, "wi": self.line}
             grown = replace(conv, input=resized(dims, wanted))
             (view,) = backward_data_v4r1(grown, True, self.channel_multiple)
-        b, c = view.b, Map((*view.c.layers, cropped(dims, wanted)))
+        b, c = view.b, view.c.then(cropped(dims, wanted))
         if self.together > 1:
             b, c = self._in_digits(b), self._in_digits(c)
         return GemmView(view.a, b, c)
@@ -137,10 +138,8 @@ class RasterProduct:
         images = dict(map.upper)["gemmN"] // (self.height * self.line)
         sizes = {"several": images // self.together, "one": self.together}
         sizes |= {"line": self.height, "column": self.line}
-        found = passing(map.upper, (Unmerge(), " ".join(sizes), "gemmN"), **sizes)
-        order = [d.name for d in map.upper]
-        merged = replacing(found.upper, (Merge(), "gemmN", self.order), order=order)
-        return Map((merged, found, *map.layers))
+        digits = over(map).passing((Unmerge(), " ".join(sizes), "gemmN"), **sizes)
+        return digits.replacing((Merge(), "gemmN", self.order), order=[d.name for d in map.upper]).map
 
 
 def resized(dims: Sequence[Dim], sizes: Mapping[str, int]) -> tuple[Dim, ...]:
@@ -156,10 +155,10 @@ def with_output(conv: Convolution, sizes: Mapping[str, int]) -> Convolution:
     return replace(grown, padding=((top, bottom + below), (left, right + beside)))
 
 
-def cropped(dims: Sequence[Dim], sizes: Mapping[str, int]) -> Layer:
+def cropped(dims: Sequence[Dim], sizes: Mapping[str, int]) -> Map:
     """The array `resized`, over the one that there is: what is too much does not exist."""
     more = ((d.name, sizes.get(d.name, d.size) - d.size) for d in dims)
-    return replacing(dims, *((Pad(0, count), name, name) for name, count in more if count))
+    return over(dims).replacing(*((Pad(0, count), name, name) for name, count in more if count)).map
 
 
 def _line(w: Axis, is_forward: bool) -> int:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from imbrex.cached import cached_property
-from imbrex.index.map import Dim, Layer, Map, joined_names, merging, replacing
+from imbrex.index.map import Dim, Layer, Map, joined_names
+from imbrex.index.stack import Stack, over
 from imbrex.view.conv.weight_raster import SHARE
 from imbrex.view.work.fold import Total
 
@@ -43,19 +44,20 @@ class ShareSum:
 
     @property
     def read(self) -> Map:
-        return Map((*self.total.read(), self._cells))
+        return self._cells.under(*self.total.read()).map
 
     @property
     def written(self) -> Map:
-        return Map((*self.total.stored(), merging(self.filter, cell=joined_names(self.stored[1:]))))
+        cells = over(self.filter).merging(cell=joined_names(self.stored[1:]))
+        return cells.under(*self.total.stored()).map
 
     def shared(self, sums: Map, below: Sequence[Layer]) -> Map:
         """A map to (share, the filter's dims) down to the shares.  below: layers of the filter."""
         share, *_ = self.stored
         wider = Map(tuple(below)).with_leading([share]).layers if below else ()
-        ordered = replacing(self.stored, order=[d.name for d in (share, *self.filter)])
-        return Map((*sums.layers, *wider, ordered))
+        ordered = over(self.stored).replacing(order=[d.name for d in (share, *self.filter)])
+        return ordered.under(*sums.layers, *wider).map
 
     @property
-    def _cells(self) -> Layer:
-        return merging(self.stored, **{SHARE: SHARE}, cell=joined_names(self.stored[1:]))
+    def _cells(self) -> Stack:
+        return over(self.stored).merging(**{SHARE: SHARE}, cell=joined_names(self.stored[1:]))

@@ -15,13 +15,13 @@ Law: over all shares, the products add up to those of the convolution.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from imbrex.cached import cached_property
-from imbrex.index.map import Dim, Entry, Layer, Map, merging, passing
+from imbrex.index.map import Dim, Entry, Map
 from imbrex.index.rule import Broadcast, Merge, PassThrough, Slice, Unmerge
+from imbrex.index.stack import Stack, over
 from imbrex.view.conv.implicit_gemm import Convolution, backward_weight
 from imbrex.view.conv.raster import cropped, resized, with_output
 from imbrex.view.gemm.product import GemmView
@@ -71,9 +71,9 @@ class WeightRaster:
         output = cropped(self.conv.output, dict(self._grown.output))
         images = cropped(self.conv.input, dict(self._grown.input))
         return GemmView(
-            a=Map((*self._product(plain.a), *plain.a.layers, output)),
-            b=Map((*self._product(plain.b), *plain.b.layers, images)),
-            c=self._sums(plain.c),
+            a=self._product(over(plain.a.then(output))),
+            b=self._product(over(plain.b.then(images))),
+            c=self._top(self._blocks(over(plain.c.with_leading([Dim(SHARE, self.shares)])))),
         )
 
     @cached_property
@@ -83,46 +83,39 @@ class WeightRaster:
         images = resized(self.conv.input, {"n": sizes["n"]})
         return replace(with_output(self.conv, sizes), input=images)
 
-    def _product(self, map: Map) -> tuple[Layer, ...]:
-        """Above an operand of the plain product: (gemmG, gemmK, its own dim)."""
+    def _product(self, below: Stack) -> Map:
+        """(gemmG, gemmK, its own dim) of an operand, over that of the plain product."""
         parts, strips, tiles = self._parts, self._strips, self.steps * self.shares
         pixels = {d.name: d.size for d in self._grown.output if d.name in PIXELS}
         turns = max(1, self.streams)
         cut = {"many": parts // turns, "turn": turns, "image": self.images, "strip": strips, "row": self.rows}
         order = "many strip turn" if self.streams else "many turn strip"
-        dealt = {SHARE: self.shares, "step": self.steps}
-        layers = self._blocks(map.upper)
-        steps: tuple[tuple[tuple[Entry, ...], dict[str, int]], ...] = (
-            (((Unmerge(), " ".join(pixels), "gemmK"),), pixels),
-            (((Unmerge(), "many turn image", "n"), (Unmerge(), "strip row", "ho")), cut),
-            (((Merge(), "tile", order),), {}),
-            (((Slice(0, tiles) if tiles < parts * strips else PassThrough(), "tile", "tile"),), {}),
-            (((Unmerge(), f"{SHARE} step", "tile"),), dealt),
+        every = Slice(0, tiles) if tiles < parts * strips else PassThrough()
+        dealt = (
+            self._blocks(below)
+            .passing((Unmerge(), " ".join(pixels), "gemmK"), **pixels)
+            .passing((Unmerge(), "many turn image", "n"), (Unmerge(), "strip row", "ho"), **cut)
+            .passing((Merge(), "tile", order))
+            .passing((every, "tile", "tile"))
+            .passing((Unmerge(), f"{SHARE} step", "tile"), **{SHARE: self.shares, "step": self.steps})
         )
-        for entries, sizes in steps:
-            layers.append(passing(layers[-1].upper, *entries, **sizes))
-        return (self._top(layers[-1], gemmK="step image row wo"), *reversed(layers))
+        return self._top(dealt, gemmK="step image row wo")
 
-    def _sums(self, map: Map) -> Map:
-        """(gemmG, gemmM, gemmN) -> (share, the filter's dims)."""
-        below = map.with_leading([Dim(SHARE, self.shares)]).layers
-        layers = self._blocks(below[0].upper)
-        return Map((self._top(layers[-1]), *reversed(layers), *below))
-
-    def _blocks(self, dims: Sequence[Dim]) -> list[Layer]:
-        """Lowest first: the group's own name; channels in blocks, the same for all filters."""
+    def _blocks(self, below: Stack) -> Stack:
+        """The group's own name; channels in blocks, the same for all filters."""
         named: list[Entry] = [(PassThrough(), "g", "gemmG")] if self.conv.is_grouped else []
-        channels = dict(self.conv.filter)["c"]
-        sizes = {"block": channels // self.channels, "c": self.channels}
-        if "gemmN" not in dict(dims):
-            return [passing(dims, *named, (Broadcast(), "block", ""), block=sizes["block"])]
-        taps = dict(dims)["gemmN"] // channels
-        apart = passing(dims, *named, (Unmerge(), "tap c", "gemmN"), tap=taps, c=channels)
-        return [apart, passing(apart.upper, (Unmerge(), "block c", "c"), **sizes)]
+        channels, sizes = dict(self.conv.filter)["c"], dict(below.upper)
+        blocks = channels // self.channels
+        if "gemmN" not in sizes:
+            return below.passing(*named, (Broadcast(), "block", ""), block=blocks)
+        apart = below.passing(
+            *named, (Unmerge(), "tap c", "gemmN"), tap=sizes["gemmN"] // channels, c=channels
+        )
+        return apart.passing((Unmerge(), "block c", "c"), block=blocks, c=self.channels)
 
-    def _top(self, below: Layer, **more: str) -> Layer:
+    def _top(self, below: Stack, **more: str) -> Map:
         """The dims of the product: batches, those that are given, and filters or channels."""
         batch = f"{SHARE} g block" if self.conv.is_grouped else f"{SHARE} block"
         own = {"gemmM": "gemmM", "gemmN": "tap c"}
         own = {name: of for name, of in own.items() if of.split()[0] in dict(below.upper)}
-        return merging(below.upper, gemmG=batch, **more, **own)
+        return below.merging(gemmG=batch, **more, **own).map

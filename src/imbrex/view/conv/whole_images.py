@@ -16,8 +16,9 @@ from math import prod
 from typing import Final, Literal
 
 from imbrex.chip import VECTOR_BYTES
-from imbrex.index.map import Dim, Map, replacing
+from imbrex.index.map import Dim, Map
 from imbrex.index.rule import Merge, Pad, Unmerge
+from imbrex.index.stack import over
 from imbrex.view.conv.implicit_gemm import Convolution, backward_data_v4r1, backward_weight, forward
 from imbrex.view.conv.raster import RasterDirection
 from imbrex.view.gemm.product import GemmView
@@ -46,8 +47,8 @@ def whole_images(
     conv: Convolution, direction: RasterDirection | Literal["backward_weight"], multiple: int
 ) -> GemmView:
     """The product of a convolution that is served, whose images have a multiple of so many positions."""
-    images = {array: _flat(array, multiple) for array in (conv.input, conv.output)}
-    flat = replace(conv, input=images[conv.input].upper, output=images[conv.output].upper)
+    input, output = (_flat(array, multiple) for array in (conv.input, conv.output))
+    flat = replace(conv, input=input.upper, output=output.upper)
     match direction:
         case "forward":
             view = forward(flat)
@@ -55,17 +56,15 @@ def whole_images(
             (view,) = backward_data_v4r1(flat)
         case "backward_weight":
             view = backward_weight(flat)
-    below = {map.upper: map.layers for map in images.values()}
-    a, b, c = (Map((*map.layers, *below.get(map.lower, ()))) for map in (view.a, view.b, view.c))
+    below = {map.upper: map for map in (input, output)}
+    a, b, c = (x.then(below[x.lower]) if x.lower in below else x for x in (view.a, view.b, view.c))
     return GemmView(a, b, c)
 
 
 def _flat(array: Sequence[Dim], multiple: int) -> Map:
     """Images of one row each, of all of an image's positions, over an array."""
     *_, rows, columns = (d.name for d in array)
-    planes = replacing(array, (Merge(), "at", f"{rows} {columns}"))
-    counted = replacing(planes.upper, (Pad(0, -planes.upper[-1].size % multiple), "at", "at"))
+    planes = over(array).replacing((Merge(), "at", f"{rows} {columns}"))
+    counted = planes.replacing((Pad(0, -planes.upper[-1].size % multiple), "at", "at"))
     sizes = {rows: 1, columns: counted.upper[-1].size}
-    return Map(
-        (replacing(counted.upper, (Unmerge(), " ".join(sizes), "at"), order=None, **sizes), counted, planes)
-    )
+    return counted.replacing((Unmerge(), " ".join(sizes), "at"), order=None, **sizes).map

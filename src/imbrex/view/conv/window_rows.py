@@ -16,8 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from imbrex.chip import VECTOR_BYTES, WARPGROUPS
-from imbrex.index.map import Dim, Entry, Map, passing, replacing
+from imbrex.index.map import Dim, Entry, Map
 from imbrex.index.rule import Merge, Pad, Unmerge
+from imbrex.index.stack import over
 from imbrex.view.conv.implicit_gemm import Axis, Convolution
 from imbrex.view.copy.data_tiled import CHUNKS, Items, in_chunks
 
@@ -74,10 +75,10 @@ class WindowRows:
         *others, pixels, channels = packed
         together = self.slots // channels.size
         sizes = {"piece": pixels.size // together, "pixel": together}
-        cut = replacing(packed, (Unmerge(), "piece pixel", pixels.name), order=None, **sizes)
+        cut = over(packed).replacing((Unmerge(), "piece pixel", pixels.name), order=None, **sizes)
         numbered: Entry = (Merge(), "item", " ".join([*(d.name for d in others), "piece"]))
-        pieces = passing(cut.upper, numbered, (Merge(), "slot", f"pixel {channels.name}"))
-        return in_chunks(Map((pieces, cut)), workitems, CHUNKS)
+        pieces = cut.passing(numbered, (Merge(), "slot", f"pixel {channels.name}"))
+        return in_chunks(pieces, workitems, CHUNKS)
 
 
 def window_rows(conv: Convolution, element_bytes: int) -> WindowRows | None:
@@ -102,4 +103,5 @@ def window_rows(conv: Convolution, element_bytes: int) -> WindowRows | None:
 
 def _padded(array: tuple[Dim, ...], pads: dict[str, Pad], names: str) -> Map:
     """An array with pads and its dims in another order."""
-    return Map((replacing(array, *((pad, name, name) for name, pad in pads.items()), order=names.split()),))
+    entries = ((pad, name, name) for name, pad in pads.items())
+    return over(array).replacing(*entries, order=names.split()).map

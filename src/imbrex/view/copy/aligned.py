@@ -16,8 +16,9 @@ from math import prod
 from typing import Final
 
 from imbrex.chip import VECTOR_BYTES
-from imbrex.index.map import Dim, Map, passing, replacing
+from imbrex.index.map import Dim
 from imbrex.index.rule import Merge, Unmerge
+from imbrex.index.stack import over
 from imbrex.view.copy.channels_last import ChannelsLast, is_channels_last
 from imbrex.view.copy.data_tiled import CHUNKS, Items, in_chunks
 
@@ -52,7 +53,7 @@ def items(of: ChannelsLast, element_bytes: int, workitems: int = 256) -> Items:
     slots = max(1, VECTOR_BYTES // element_bytes)
     count = prod(d.size for d in of.packed) // slots
     *others, along = of.packed
-    split = replacing(of.packed, (Unmerge(), "chunk slot", along.name), chunk=along.size // slots, slot=slots)
-    pieces = " ".join((*(d.name for d in others), "chunk"))
-    numbered = passing(split.upper, (Merge(), "item", pieces))
-    return in_chunks(Map((numbered, split)), workitems, min(CHUNKS, -(-count // workitems)))
+    sizes = {"chunk": along.size // slots, "slot": slots}
+    split = over(of.packed).replacing((Unmerge(), " ".join(sizes), along.name), order=None, **sizes)
+    numbered = split.passing((Merge(), "item", " ".join((*(d.name for d in others), "chunk"))))
+    return in_chunks(numbered, workitems, min(CHUNKS, -(-count // workitems)))

@@ -21,8 +21,9 @@ from math import gcd, prod
 from typing import NamedTuple
 
 from imbrex.chip import LINE_BYTES, VECTOR_BYTES
-from imbrex.index.map import Dim, Entry, Layer, Map, joined_names, layer_over, passing, replacing
+from imbrex.index.map import Dim, Entry, Map, joined_names
 from imbrex.index.rule import Merge, Pad, PassThrough, Unmerge
+from imbrex.index.stack import Stack, over
 from imbrex.view.copy.data_tiled import Items
 from imbrex.view.gemm.product import overhang
 
@@ -80,7 +81,7 @@ class ChannelsLast:
         """Packed array -> array."""
         added = self.packed[-1].size - dict(self.array)[self.channel]
         pads = [(Pad(0, added), self.channel, self.channel)] if added else []
-        return Map((replacing(self.array, *pads, order=[d.name for d in self.packed]),))
+        return over(self.array).replacing(*pads, order=[d.name for d in self.packed]).map
 
     def items(self, element_bytes: int, workitems: int = 256, most: int | None = None) -> Items:
         """Who moves what, of elements of so many bytes; guarded where boxes overhang.
@@ -93,34 +94,29 @@ class ChannelsLast:
         other = 1 if is_channels_last(self.array, self.channel) else gcd(together, slots)
         spare = workitems // min(workitems, _power_of_two(-(-positions // other)))
         lanes = min(max(LINE_BYTES // VECTOR_BYTES, spare), _power_of_two(-(-channels // slots)))
-        layers = self._boxes(Box(workitems // lanes, other, lanes, slots))
-        workgroups = dict(layers[0].upper)["workgroup"]
-        return Items(Map(layers), workgroups, workitems, other, slots)
+        boxes = self._boxes(Box(workitems // lanes, other, lanes, slots))
+        return Items(boxes.map, dict(boxes.upper)["workgroup"], workitems, other, slots)
 
-    def _boxes(self, box: Box) -> tuple[Layer, ...]:
+    def _boxes(self, box: Box) -> Stack:
         """(workgroup, workitem, other, slot) over the packed array."""
         merged = self._merged()
         boxes = {"box": dict(merged.upper)["inner"] // box.other, "other": box.other}
-        cut = replacing(merged.upper, (Unmerge(), "box other", "inner"), order=None, **boxes)
+        cut = merged.replacing((Unmerge(), "box other", "inner"), order=None, **boxes)
         tile = {"box": box.inner_lanes, "channel": box.channel_lanes * box.slots}
-        padded = overhang(cut.upper, **tile)
-        below = padded[0].upper if padded else cut.upper
-        split = replacing(
-            below,
+        padded = cut.under(*overhang(cut.upper, **tile))
+        sizes = dict(padded.upper)
+        split = padded.replacing(
             (Unmerge(), "inner_tile inner_lane", "box"),
             (Unmerge(), "channel_tile channel_lane slot", "channel"),
-            inner_tile=dict(below)["box"] // tile["box"],
+            inner_tile=sizes["box"] // tile["box"],
             inner_lane=box.inner_lanes,
-            channel_tile=dict(below)["channel"] // tile["channel"],
+            channel_tile=sizes["channel"] // tile["channel"],
             channel_lane=box.channel_lanes,
             slot=box.slots,
         )
-        outer = ["outer"] if "outer" in dict(merged.upper) else []
+        outer = ["outer"] if "outer" in sizes else []
         tiles = " ".join((*outer, "inner_tile", "channel_tile"))
-        launched = passing(
-            split.upper, (Merge(), "workgroup", tiles), (Merge(), "workitem", "inner_lane channel_lane")
-        )
-        return (launched, split, *padded, cut, merged)
+        return split.passing((Merge(), "workgroup", tiles), (Merge(), "workitem", "inner_lane channel_lane"))
 
     @property
     def _outer(self) -> tuple[Dim, ...]:
@@ -149,11 +145,11 @@ class ChannelsLast:
         position = names.index(self.channel)
         return position + ("g" in names[position:])
 
-    def _merged(self) -> Layer:
+    def _merged(self) -> Stack:
         """(outer, inner, channel) over the packed array; no outer where there are no such dims."""
         parts = (("outer", self._outer), ("inner", self.inner))
         merges: list[Entry] = [(Merge(), name, joined_names(dims)) for name, dims in parts if dims]
-        return layer_over(self.packed, *merges, (PassThrough(), "channel", self.channel))
+        return over(self.packed).layer(*merges, (PassThrough(), "channel", self.channel))
 
 
 def _power_of_two(least: int) -> int:

@@ -25,9 +25,10 @@ from imbrex.cached import cached_property
 from imbrex.chip import VECTOR_BYTES
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin
-from imbrex.index.map import Dim, Entry, Layer, Map, joined_names, layer_over, replacing
+from imbrex.index.map import Dim, Entry, Map, joined_names, layer_over, unchanged
 from imbrex.index.query import linear, pointer_step
-from imbrex.index.rule import Broadcast, Merge, Pad, PassThrough, Unmerge
+from imbrex.index.rule import Broadcast, Merge, PassThrough, Unmerge
+from imbrex.index.stack import Stack, over
 from imbrex.view.gemm.product import GemmView, overhang
 from imbrex.view.mma import Operand
 from imbrex.view.swizzle import OPERAND_DIMS, Digit, Part, Swizzle, TileKernel
@@ -56,16 +57,22 @@ class Items:
     turns: bool = True
 
 
-def in_chunks(pieces: Map, workitems: int, chunks: int) -> Items:
-    """Who moves (item, slot) -> array: `chunks` items each, in each of which work items lie side by side."""
-    padded = overhang(pieces.upper, item=workitems * chunks)
-    below = padded[0].upper if padded else pieces.upper
-    workgroups = dict(below)["item"] // (workitems * chunks)
-    sizes = {"workgroup": workgroups, "other": chunks, "workitem": workitems}
-    order = ["workgroup", "workitem", "other", "slot"]
-    launched = replacing(below, (Unmerge(), " ".join(sizes), "item"), order=order, **sizes)
-    map = Map((launched, *padded, *pieces.layers))
-    return Items(map, workgroups, workitems, chunks, dict(below)["slot"], turns=False)
+def in_chunks(pieces: Stack, workitems: int, chunks: int) -> Items:
+    """Who moves (item, slot) -> array: `chunks` items each."""
+    dealt = dealt_out(pieces, workitems, chunks, "other")
+    sizes = dict(dealt.upper)
+    return Items(dealt.map, sizes["workgroup"], workitems, chunks, sizes["slot"], turns=False)
+
+
+def dealt_out(items: Stack, workitems: int, turns: int, turn: str) -> Stack:
+    """(workgroup, workitem, turn, ..) over (item, ..): a work item has one in each of so many turns, in which
+    those of a workgroup lie side by side.  What is left of the last workgroup does not exist.
+    """
+    count, each = dict(items.upper)["item"], workitems * turns
+    whole = items.under(*overhang(items.upper, item=each))
+    sizes = {"workgroup": -(-count // each), turn: turns, "workitem": workitems}
+    order = ["workgroup", "workitem", turn, *(d.name for d in items.upper if d.name != "item")]
+    return whole.replacing((Unmerge(), " ".join(sizes), "item"), order=order, **sizes)
 
 
 @dataclass(frozen=True)
@@ -106,13 +113,11 @@ class DataTiled:
         """Packed array -> plain array; guarded where a tile overhangs."""
         plain, swizzle = self._plain(operand), self.kernel.swizzle(operand)
         tile = dict(zip(GEMM_NAMES.values(), self.kernel.tile, strict=True))
-        padded = overhang(plain.upper, **tile)
-        below = padded[0].upper if padded else plain.upper
-        entries: list[Entry] = [(PassThrough(), "g", d.name) for d in below if d.name == "gemmG"]
+        padded = over(plain).under(*overhang(plain.upper, **tile))
+        entries: list[Entry] = [(PassThrough(), "g", d.name) for d in plain.upper if d.name == "gemmG"]
         entries += [(Unmerge(), _parts(swizzle, d), GEMM_NAMES[d]) for d in OPERAND_DIMS[operand]]
         dims = self.packed(operand)
-        top = layer_over(below, *entries, order=[d.name for d in dims], **dict(dims))
-        return Map((top, *padded, *plain.layers))
+        return padded.layer(*entries, order=[d.name for d in dims], **dict(dims)).map
 
     @cached_property
     def gemm(self) -> GemmView:
@@ -131,19 +136,23 @@ class DataTiled:
         other = 1
         if self._runs_along(operand, packed[-inside - 1].dim):
             other = gcd(lanes.size, max(1, VECTOR_BYTES // element_bytes))
-        kept: list[Entry] = [(PassThrough(), d.name, d.name) for d in (*outer, *slots)]
-        split: Entry = (Unmerge(), "beside other", lanes.name)
-        order = [*(d.name for d in outer), "beside", "other", *(d.name for d in slots)]
-        below = layer_over(dims, split, *kept, order=order, beside=lanes.size // other, other=other)
-        numbered = layer_over(
-            below.upper,
-            (Merge(), "item", " ".join((*(d.name for d in outer), "beside"))),
-            (PassThrough(), "other", "other"),
-            (Merge() if slots else Broadcast(), "slot", joined_names(slots)),
-            slot=1,
+        sizes = {"beside": lanes.size // other, "other": other}
+        kept = [d.name for d in (*outer, *slots)]
+        order = [*kept[: len(outer)], *sizes, *kept[len(outer) :]]
+        numbered = (
+            over(dims)
+            .layer((Unmerge(), " ".join(sizes), lanes.name), *unchanged(kept), order=order, **sizes)
+            .layer(
+                (Merge(), "item", " ".join((*(d.name for d in outer), "beside"))),
+                (PassThrough(), "other", "other"),
+                (Merge() if slots else Broadcast(), "slot", joined_names(slots)),
+                slot=1,
+            )
         )
         workgroups = -(-dict(numbered.upper)["item"] // workitems)
-        map = Map((*_launched(numbered.upper, workgroups, workitems), numbered, below))
+        padded = numbered.padded(item=-dict(numbered.upper)["item"] % workitems)
+        sizes = {"workgroup": workgroups, "workitem": workitems}
+        map = padded.replacing((Unmerge(), " ".join(sizes), "item"), order=None, **sizes).map
         return Items(map, workgroups, workitems, other, prod(d.size for d in slots))
 
     def _plain(self, operand: Operand) -> Map:
@@ -180,18 +189,3 @@ def _inside_lanes(parts: Sequence[Part]) -> int:
     """How many of the parts, at the end, lie inside a lane."""
     holders = [i for i, p in enumerate(parts) if p.kind in ("lane", "wave") and p.size > 1]
     return len(parts) - 1 - max(holders, default=-1)
-
-
-def _launched(dims: Sequence[Dim], workgroups: int, workitems: int) -> tuple[Layer, ...]:
-    """(workgroup, workitem, other, slot) over (item, other, slot), guarded where there are fewer items."""
-    rest: list[Entry] = [(PassThrough(), d.name, d.name) for d in dims[1:]]
-    spare = workgroups * workitems - dims[0].size
-    padded = layer_over(dims, (Pad(0, spare), "item", "item"), *rest)
-    spread = layer_over(
-        padded.upper,
-        (Unmerge(), "workgroup workitem", "item"),
-        *rest,
-        workgroup=workgroups,
-        workitem=workitems,
-    )
-    return (spread, padded) if spare else (spread,)

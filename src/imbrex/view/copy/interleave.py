@@ -27,8 +27,10 @@ from imbrex.cached import cached_property
 from imbrex.chip import VECTOR_BYTES
 from imbrex.index.map import Dim, Entry, Layer, Map, passing, replacing
 from imbrex.index.rule import Fixed, Merge, Pad, Unmerge
+from imbrex.index.stack import Stack, over
 from imbrex.view.conv.implicit_gemm import Convolution, Phase, phases
 from imbrex.view.conv.raster import cropped
+from imbrex.view.copy.data_tiled import dealt_out
 
 __all__ = ["Interleave", "interleaves"]
 
@@ -95,24 +97,25 @@ class Interleave:
         """(workgroup, workitem, piece, row, slot) -> input."""
         multiples = {"hi": self.conv.height.stride, "wi": self.slots}
         whole = {d.name: -(-d.size // n) * n for d in self.conv.input if (n := multiples.get(d.name))}
-        padded = cropped(self.conv.input, whole)
-        cut = self._cut(padded.upper, {"hi": ("hh", "row"), "wi": ("ww", "slot")})
-        return self._launched(cut, ("row", "slot"), padded)
+        padded = over(cropped(self.conv.input, whole))
+        cut = self._cut(padded, {"hi": ("hh", "row"), "wi": ("ww", "slot")})
+        return self._launched(cut, ("row", "slot"))
 
     @property
     def first(self) -> Map:
         """(workgroup, workitem, piece, slot) -> the first of each `rows` rows of the input."""
-        return Map((passing(self.written.upper, (Fixed(0), "", "row")), *self.written.layers))
+        return over(self.written).passing((Fixed(0), "", "row")).map
 
     def read(self, rows: Phase, columns: Phase) -> Map:
         """(workgroup, workitem, piece, column) -> the phase."""
         counts = self._counts
         whole = {"ht": counts["hh"] * self.rows // self.conv.height.stride, "wt": counts["ww"] * self.columns}
-        padded = cropped(self.phase(rows, columns), whole)
-        every = () if self.rows > 1 else self._every(padded.upper, rows.start)
-        below, parts = (*every, padded), {"wt": ("ww", "column")}
-        cut = self._cut(below[0].upper, parts if every else {"ht": ("hh", "")} | parts)
-        return self._launched(cut, ("column",), *below)
+        padded, parts = over(cropped(self.phase(rows, columns), whole)), {"wt": ("ww", "column")}
+        if self.rows == 1:
+            cut = self._cut(self._every(padded, rows.start), parts)
+        else:
+            cut = self._cut(padded, {"ht": ("hh", "")} | parts)
+        return self._launched(cut, ("column",))
 
     def kept(self, rows: Phase, columns: Phase) -> Layer:
         """(piece, column) -> (piece, row, column, residue)."""
@@ -147,27 +150,22 @@ class Interleave:
     def _items(self) -> int:
         return prod(self._counts.values())
 
-    def _cut(self, dims: Sequence[Dim], parts: dict[str, tuple[str, str]]) -> Layer:
+    def _cut(self, below: Stack, parts: dict[str, tuple[str, str]]) -> Stack:
         """Each of these dims by the work items along it, and what one of them has."""
         sizes = self._counts | {"row": self.rows, "slot": self.slots, "column": self.columns}
         entries: list[Entry] = [(Unmerge(), " ".join(pair), name) for name, pair in parts.items()]
         used = {name: sizes[name] for pair in parts.values() for name in pair if name}
-        return replacing(dims, *entries, order=None, **used)
+        return below.replacing(*entries, order=None, **used)
 
-    def _every(self, dims: Sequence[Dim], start: int) -> tuple[Layer, ...]:
+    def _every(self, below: Stack, start: int) -> Stack:
         """All rows of the input over those of a phase, ht: the one of each `stride` that is `start`."""
-        one = replacing(dims, (Unmerge(), "ht one", "ht"), ht=dict(dims)["ht"], one=1)
         here = (Pad(start, self.conv.height.stride - 1 - start), "one", "one")
-        residue = replacing(one.upper, here)
-        return replacing(residue.upper, (Merge(), "hh", "ht one")), residue, one
+        one = below.replacing((Unmerge(), "ht one", "ht"), ht=dict(below.upper)["ht"], one=1)
+        return one.replacing(here).replacing((Merge(), "hh", "ht one"))
 
-    def _launched(self, cut: Layer, own: Sequence[str], *below: Layer) -> Map:
+    def _launched(self, cut: Stack, own: Sequence[str]) -> Map:
         """Boxes by their numbers: workgroups, pieces of each, work items side by side."""
         others = " ".join(d.name for d in cut.upper if d.name not in own)
-        numbered = passing(cut.upper, (Merge(), "item", others))
         spare = self.workgroups * self.pieces * self.workitems - self._items
-        counted = passing(numbered.upper, (Pad(0, spare), "item", "item"))
-        sizes = {"workgroup": self.workgroups, "piece": self.pieces, "workitem": self.workitems}
-        order = ["workgroup", "workitem", "piece", *own]
-        split = replacing(counted.upper, (Unmerge(), " ".join(sizes), "item"), order=order, **sizes)
-        return Map((split, counted, numbered, cut, *below))
+        counted = cut.passing((Merge(), "item", others)).passing((Pad(0, spare), "item", "item"))
+        return dealt_out(counted, self.workitems, self.pieces, "piece").map

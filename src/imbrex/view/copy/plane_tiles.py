@@ -27,9 +27,10 @@ from math import gcd, prod
 from typing import Final, NamedTuple
 
 from imbrex.chip import LINE_BYTES, VECTOR_BYTES
-from imbrex.index.map import Dim, Entry, Layer, Map, joined_names, layer_over, passing
+from imbrex.index.map import Dim, Entry, Layer, Map, joined_names, layer_over
 from imbrex.index.query import vector_width
-from imbrex.index.rule import Embed, Merge, Pad, PassThrough, Slice, Unmerge
+from imbrex.index.rule import Embed, Merge, PassThrough, Slice, Unmerge
+from imbrex.index.stack import Stack, over
 from imbrex.view.copy.channels_last import ChannelsLast
 from imbrex.view.copy.turned_tile import TurnedTile, launched
 
@@ -71,58 +72,50 @@ class PlaneTiles:
     @property
     def read(self) -> Map:
         """(workgroup, workitem, turn, slot) -> array."""
-        tile, layers = self.tile, self._lines if self.span else self._stretch
-        spare = tile.read_turns * tile.workitems - tile.pieces
-        return Map((*launched(layers[0].upper, "piece", spare, tile.workitems), *layers))
+        return launched(self._lines if self.span else self._stretch, "piece", self.tile.workitems).map
 
     @property
     def written(self) -> Map:
         """(workgroup, workitem, turn, slot) -> packed."""
         of, tile = self.of, self.tile
         counts = {"part": self._parts, "row": tile.rows, "slot": tile.slots}
-        split = passing(of.packed, (Unmerge(), "part row slot", of.channel), **counts)
-        merged = passing(split.upper, (Merge(), "position", joined_names(of.inner)))
         sizes = {"block": self._blocks, "position": tile.positions}
-        blocks = passing(merged.upper, (Unmerge(), "block position", "position"), **sizes)
-        tiled = passing(blocks.upper, (Merge(), "tile", self._tile_names))
-        spread = self._launched_over(tiled.upper)
-        return Map((*tile.stored(spread[0].upper), *spread, tiled, blocks, merged, split))
+        blocks = (
+            over(of.packed)
+            .passing((Unmerge(), " ".join(counts), of.channel), **counts)
+            .passing((Merge(), "position", joined_names(of.inner)))
+            .passing((Unmerge(), " ".join(sizes), "position"), **sizes)
+        )
+        return tile.stored(self._launched_over(blocks)).map
 
     @property
-    def _stretch(self) -> tuple[Layer, ...]:
+    def _stretch(self) -> Stack:
         """(workgroup, piece, slot) -> array: of whole planes, one piece after the other."""
         tile = self.tile
-        lower = passing(self._memory, (Merge(), "element", joined_names(self._memory)))
-        more = self._over * tile.pieces // tile.tiles * tile.slots
-        padded = (passing(lower.upper, (Pad(0, more), "element", "element")),) if more else ()
+        elements = over(self._memory).passing((Merge(), "element", joined_names(self._memory)))
+        whole = elements.padded(element=self._over * tile.pieces // tile.tiles * tile.slots)
         sizes = {"workgroup": self.workgroups, "piece": tile.pieces, "slot": tile.slots}
-        above = padded[0].upper if padded else lower.upper
-        cut = layer_over(above, (Unmerge(), "workgroup piece slot", "element"), order=None, **sizes)
-        return cut, *padded, lower
+        return whole.passing((Unmerge(), " ".join(sizes), "element"), **sizes)
 
     @property
-    def _lines(self) -> tuple[Layer, ...]:
+    def _lines(self) -> Stack:
         """(workgroup, piece, slot) -> array: the pieces of lines that are read."""
         tile = self.tile
         line, column = tile.inside
-        merged = passing(self._memory, (Merge(), "element", joined_names(self.plane)))
         channels: Entry = (Unmerge(), "part row channel", self.of.channel)
         lines: Entry = (Unmerge(), "block line piece slot", "element")
         counts = {"part": self._parts, "row": tile.rows, "channel": tile.slots}
         counts |= {"block": self._blocks, "line": line.size, "slot": tile.slots}
-        split = passing(merged.upper, channels, lines, piece=self.span // tile.slots, **counts)
-        kept = passing(split.upper, (Slice(0, column.size // tile.slots), "piece", "piece"))
-        tiled = passing(kept.upper, (Merge(), "tile", self._tile_names))
-        spread = self._launched_over(tiled.upper)
-        pieces = passing(spread[0].upper, (Merge(), "piece", "tile row channel line piece"))
-        return pieces, *spread, tiled, kept, split, merged
+        elements = over(self._memory).passing((Merge(), "element", joined_names(self.plane)))
+        split = elements.passing(channels, lines, piece=self.span // tile.slots, **counts)
+        kept = split.passing((Slice(0, column.size // tile.slots), "piece", "piece"))
+        return self._launched_over(kept).passing((Merge(), "piece", "tile row channel line piece"))
 
-    def _launched_over(self, dims: tuple[Dim, ...]) -> tuple[Layer, ...]:
+    def _launched_over(self, below: Stack) -> Stack:
         """(workgroup, tile) over all tiles."""
-        padded = (passing(dims, (Pad(0, self._over), "tile", "tile")),) if self._over else ()
+        tiles = below.passing((Merge(), "tile", f"{joined_names(self.of.ahead)} part block".strip()))
         sizes = {"workgroup": self.workgroups, "tile": self.tile.tiles}
-        above = padded[0].upper if padded else dims
-        return (passing(above, (Unmerge(), "workgroup tile", "tile"), **sizes), *padded)
+        return tiles.padded(tile=self._over).passing((Unmerge(), " ".join(sizes), "tile"), **sizes)
 
     @property
     def _over(self) -> int:
@@ -147,10 +140,6 @@ class PlaneTiles:
     def _memory(self) -> tuple[Dim, ...]:
         """The array in memory."""
         return (*self.of.ahead, Dim(self.of.channel, dict(self.of.array)[self.of.channel]), *self.plane)
-
-    @property
-    def _tile_names(self) -> str:
-        return f"{joined_names(self.of.ahead)} part block".strip()
 
 
 def plane_tiles(

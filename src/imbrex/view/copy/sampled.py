@@ -15,6 +15,7 @@ from typing import Final
 
 from imbrex.index.map import Dim, Layer, Map, Step, replacing
 from imbrex.index.rule import Embed, Merge, Pad, PassThrough
+from imbrex.index.stack import Stack, over
 from imbrex.view.conv.implicit_gemm import Axis, Convolution
 
 __all__ = ["Sampled", "sampled"]
@@ -74,24 +75,19 @@ def sampled(conv: Convolution) -> Sampled | None:
     if not moved:
         return None
     padded = _padded(conv.input, moved)
-    stepped = _stepped(padded[0].upper if padded else conv.input, moved)
+    entries = ((Embed((axis.stride,)), name, name) for name, axis in moved.items())
+    stepped = padded.replacing(*entries, order=None, **{name: axis.out for name, axis in moved.items()})
     (down, across), (rows, columns) = conv.strides, conv.padding
     strides = (1 if "hi" in moved else down, 1 if "wi" in moved else across)
     padding = ((0, 0) if "hi" in moved else rows, (0, 0) if "wi" in moved else columns)
     small = replace(conv, input=stepped.upper, strides=strides, padding=padding)
     width = conv.width
     is_whole = "wi" in moved and conv.input[-1].name == "wi" and width.stride * width.out <= width.image
-    step = width.stride if is_whole and not padded else 1
-    return Sampled(small, Map((stepped, *padded)), step)
+    step = width.stride if is_whole and not padded.layers else 1
+    return Sampled(small, stepped.map, step)
 
 
-def _stepped(dims: Sequence[Dim], moved: Mapping[str, Axis]) -> Layer:
-    """Every `stride` rows, or columns."""
-    entries = ((Embed((axis.stride,)), name, name) for name, axis in moved.items())
-    return replacing(dims, *entries, order=None, **{name: axis.out for name, axis in moved.items()})
-
-
-def _padded(dims: Sequence[Dim], moved: Mapping[str, Axis]) -> tuple[Layer, ...]:
+def _padded(dims: Sequence[Dim], moved: Mapping[str, Axis]) -> Stack:
     """The padding of these axes; nothing where there is none."""
     pads = {name: Pad(axis.before, axis.after) for name, axis in moved.items() if axis.before or axis.after}
-    return (replacing(dims, *((pad, name, name) for name, pad in pads.items())),) if pads else ()
+    return over(dims).replacing(*((pad, name, name) for name, pad in pads.items())) if pads else over(dims)

@@ -16,8 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from imbrex.index.map import Dim, Entry, Layer, Map, joined_names, passing, replacing
-from imbrex.index.rule import Broadcast, Merge, Pad, Slice, Unmerge
+from imbrex.index.map import Dim, Layer, Map, joined_names
+from imbrex.index.rule import Broadcast, Merge, Slice, Unmerge
+from imbrex.index.stack import Stack, over
 
 __all__ = ["TurnedTile", "launched"]
 
@@ -97,58 +98,45 @@ class TurnedTile:
         return self._put(self.shared_back)
 
     def _put(self, shared: tuple[Dim, ...]) -> Map:
-        rows, _ = shared
-        gap = self._without_gap(shared)
-        split = passing(gap.upper, (Unmerge(), "piece slot", "column"), piece=self._elements, slot=self.slots)
-        joined = passing(split.upper, (Merge(), "piece", "row piece"))
-        count = self.read_turns * self.workitems
-        cut: Entry = (Slice(0, count), "piece", "piece")
-        fewer = (passing(joined.upper, cut),) if count < rows.size * self._elements else ()
-        above = fewer[0].upper if fewer else joined.upper
-        return Map((_items(above, "piece", self.workitems), *fewer, joined, split, gap))
+        split = self._without_gap(shared).passing(
+            (Unmerge(), "piece slot", "column"), piece=self._elements, slot=self.slots
+        )
+        pieces = split.passing((Merge(), "piece", "row piece"))
+        return _items(_first(pieces, piece=self.read_turns * self.workitems), "piece", self.workitems).map
 
     @property
     def taken(self) -> Map:
         """(workitem, turn, slot) -> shared."""
-        tiles = self._tiles(self.shared, {"tile": self.tiles, "row": self.rows})
         position, round = self._rounds
-        again = passing(tiles[0].upper, (Broadcast(), "again", ""), again=position)
-        over = passing(again.upper, (Broadcast(), "round", ""), round=round)
-        return Map((*self._spread_items(over.upper), over, again, *tiles))
+        tiles = self._tiles(self.shared, {"tile": self.tiles, "row": self.rows})
+        again = tiles.passing((Broadcast(), "again", ""), again=position)
+        return self._spread_items(again.passing((Broadcast(), "round", ""), round=round)).map
 
     @property
     def given(self) -> Map:
         """(workitem, turn, slot) -> shared_back."""
         position, round = self._rounds
         parts = {"round": round, "again": position, "tile": self.tiles, "row": self.rows}
-        tiles = self._tiles(self.shared_back, parts)
-        return Map((*self._spread_items(tiles[0].upper), *tiles))
+        return self._spread_items(self._tiles(self.shared_back, parts)).map
 
-    def _tiles(self, shared: tuple[Dim, ...], parts: Mapping[str, int]) -> tuple[Layer, ...]:
+    def _tiles(self, shared: tuple[Dim, ...], parts: Mapping[str, int]) -> Stack:
         """(the parts of a row, slot, position) -> shared."""
-        gap = self._without_gap(shared)
         sizes = {"slot": self.slots, **dict(self.inside)}
-        split = passing(gap.upper, (Unmerge(), f"slot {joined_names(self.inside)}", "column"), **sizes)
-        used = passing(split.upper, (Slice(0, prod(parts.values())), "row", "row"))
-        tiled = passing(used.upper, (Unmerge(), " ".join(parts), "row"), **parts)
-        part: tuple[Layer, ...] = ()
+        split = self._without_gap(shared).passing((Unmerge(), " ".join(sizes), "column"), **sizes)
+        used = split.passing((Slice(0, prod(parts.values())), "row", "row"))
+        tiled = used.passing((Unmerge(), " ".join(parts), "row"), **parts)
         if self.within is not None:
             own = {d.name for d in self.inside}
-            part = Map((self.within,)).with_leading([d for d in tiled.upper if d.name not in own]).layers
-        above = part[0].upper if part else tiled.upper
-        merged = passing(above, (Merge(), "position", joined_names(self.seen)))
-        return merged, *part, tiled, used, split, gap
+            others = [d for d in tiled.upper if d.name not in own]
+            tiled = tiled.under(*Map((self.within,)).with_leading(others).layers)
+        return tiled.passing((Merge(), "position", joined_names(self.seen)))
 
-    def stored(self, dims: tuple[Dim, ...]) -> tuple[Layer, ...]:
+    def stored(self, below: Stack) -> Stack:
         """(workgroup, workitem, turn, slot) over (workgroup, tile, position, row, slot), in the order of
         `taken`; guarded beyond the last position.
         """
-        beyond = self.steps * TOGETHER - self.positions
-        padded = (passing(dims, (Pad(0, beyond), "position", "position")),) if beyond else ()
-        spread = self._spread(padded[0].upper if padded else dims)
-        items = passing(spread.upper, (Merge(), "store", "step tile beside row"))
-        spare = self.written_turns * self.workitems - self.stores
-        return (*launched(items.upper, "store", spare, self.workitems), items, spread, *padded)
+        spread = self._spread(below.padded(position=self.steps * TOGETHER - self.positions))
+        return launched(spread.passing((Merge(), "store", "step tile beside row")), "store", self.workitems)
 
     @property
     def _rounds(self) -> tuple[int, int]:
@@ -156,23 +144,18 @@ class TurnedTile:
         count, items = self.steps * TOGETHER, self.written_turns * self.workitems
         return -(-count // self.positions), -(-items // self.stores)
 
-    def _spread_items(self, dims: tuple[Dim, ...]) -> tuple[Layer, ...]:
+    def _spread_items(self, below: Stack) -> Stack:
         """(workitem, turn, slot) over (round, again, tile, row, slot, position)."""
-        count, items = self.steps * TOGETHER, self.written_turns * self.workitems
-        joined = passing(dims, (Merge(), "position", "again position"))
-        cut = passing(joined.upper, (Slice(0, count), "position", "position"))
-        spread = self._spread(cut.upper)
-        stores = passing(spread.upper, (Merge(), "store", "round step tile beside row"))
-        fewer = passing(stores.upper, (Slice(0, items), "store", "store"))
-        return _items(fewer.upper, "store", self.workitems), fewer, stores, spread, cut, joined
+        joined = below.passing((Merge(), "position", "again position"))
+        spread = self._spread(_first(joined, position=self.steps * TOGETHER))
+        stores = spread.passing((Merge(), "store", "round step tile beside row"))
+        return _items(_first(stores, store=self.written_turns * self.workitems), "store", self.workitems)
 
-    def _spread(self, dims: tuple[Dim, ...]) -> Layer:
-        sizes = {"step": self.steps, "beside": TOGETHER}
-        return passing(dims, (Unmerge(), "step beside", "position"), **sizes)
+    def _spread(self, below: Stack) -> Stack:
+        return below.passing((Unmerge(), "step beside", "position"), step=self.steps, beside=TOGETHER)
 
-    def _without_gap(self, shared: tuple[Dim, ...]) -> Layer:
-        used: Entry = (Slice(0, self._elements * self.slots), "column", "column")
-        return passing(shared, used)
+    def _without_gap(self, shared: tuple[Dim, ...]) -> Stack:
+        return _first(over(shared), column=self._elements * self.slots)
 
     @property
     def _elements(self) -> int:
@@ -180,15 +163,19 @@ class TurnedTile:
         return prod(d.size for d in self.inside)
 
 
-def launched(lower: tuple[Dim, ...], name: str, spare: int, workitems: int) -> tuple[Layer, ...]:
+def launched(lower: Stack, name: str, workitems: int) -> Stack:
     """(workgroup, workitem, turn, slot) over (workgroup, name, slot), guarded for work items to spare."""
-    padded = (passing(lower, (Pad(0, spare), name, name)),) if spare else ()
-    return _items(padded[0].upper if padded else lower, name, workitems), *padded
+    return _items(lower.padded(**{name: -dict(lower.upper)[name] % workitems}), name, workitems)
 
 
-def _items(lower: tuple[Dim, ...], name: str, workitems: int) -> Layer:
+def _items(lower: Stack, name: str, workitems: int) -> Stack:
     """(.., workitem, turn, slot) over (.., name, slot): neighbours are different work items' of one turn."""
-    first = [d.name for d in lower if d.name not in (name, "slot")]
+    first = [d.name for d in lower.upper if d.name not in (name, "slot")]
+    sizes = {"turn": dict(lower.upper)[name] // workitems, "workitem": workitems}
     order = [*first, "workitem", "turn", "slot"]
-    sizes = {"turn": dict(lower)[name] // workitems, "workitem": workitems}
-    return replacing(lower, (Unmerge(), "turn workitem", name), order=order, **sizes)
+    return lower.replacing((Unmerge(), "turn workitem", name), order=order, **sizes)
+
+
+def _first(lower: Stack, **counts: int) -> Stack:
+    """So many of the first of these dims."""
+    return lower.passing(*((Slice(0, count), name, name) for name, count in counts.items()))

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from itertools import product
 
 from imbrex.cached import cached_property
-from imbrex.index.map import Layer, Map, layer_over
-from imbrex.index.rule import Embed, Merge, PassThrough
+from imbrex.index.map import Map
+from imbrex.index.rule import Embed, PassThrough
+from imbrex.index.stack import over
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import (
     ATOM_ROWS,
@@ -111,12 +112,12 @@ class HaloTile:
     @cached_property
     def map(self) -> Map:
         """(k, d) -> the element's offset."""
-        return Map((*self._windows, *self.stored.map.layers))
+        return self._windows(self.stored.map)
 
     @cached_property
     def starts(self) -> Map:
         """(k, d) -> the element's offset before rows are permuted: where an instruction is told to begin."""
-        return Map((*self._windows, *self.stored.starts.layers))
+        return self._windows(self.stored.starts)
 
     @property
     def descriptor(self) -> Descriptor:
@@ -144,18 +145,12 @@ class HaloTile:
             for k, part, d in product(instructions, parts, inside)
         )
 
-    @cached_property
-    def _windows(self) -> tuple[Layer, Layer]:
-        names = [f"tap{i}" for i in range(len(self.taps))]
-        sizes = {"image": self.images, "position": self.positions}
-        sizes |= {name: count for name, (count, _) in zip(names, self.taps, strict=True)}
+    def _windows(self, raster: Map) -> Map:
+        """(k, d) over the raster's channels and rows."""
+        taps = {f"tap{i}": count for i, (count, _) in enumerate(self.taps)}
+        sizes = {"image": self.images, "position": self.positions, **taps}
         row = Embed((self.pitch, 1, *(step for _, step in self.taps)), self.first)
-        slid = layer_over(
-            self.stored.map.upper,
-            (PassThrough(), "channel", "k"),
-            (row, " ".join(sizes), "d"),
-            order=None,
-            **sizes,
+        slid = over(raster).layer(
+            (PassThrough(), "channel", "k"), (row, " ".join(sizes), "d"), order=None, **sizes
         )
-        k, d = (Merge(), "k", " ".join([*names, "channel"])), (Merge(), "d", "image position")
-        return layer_over(slid.upper, k, d, order=["k", "d"]), slid
+        return slid.merging(k=" ".join([*taps, "channel"]), d="image position").map

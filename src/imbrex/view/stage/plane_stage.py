@@ -16,8 +16,9 @@ from typing import Final
 
 from imbrex.cached import cached_property
 from imbrex.chip import SECTOR_BYTES
-from imbrex.index.map import Map, passing, replacing
+from imbrex.index.map import Map
 from imbrex.index.rule import Embed, Merge, Slice, Unmerge
+from imbrex.index.stack import over
 from imbrex.view.stage.shared_tile import CHUNK_BYTES, SWIZZLES, SharedTile
 
 __all__ = ["COLUMNS", "LINE_BYTES", "LineTile", "PlaneStage", "halo_lines", "line_of", "lines_abreast"]
@@ -91,13 +92,15 @@ class LineTile:
     @cached_property
     def map(self) -> Map:
         parts = {"image": self.images, "group": self.groups, "element": self.rows * self.stored.row}
-        cut = passing(self.stored.map.upper, (Unmerge(), "image group element", "k"), **parts)
         sizes = {"beside": self.abreast, "pixel": self.line}
-        beside = passing(cut.upper, (Embed((self.width, 1)), "beside pixel", "element"), **sizes)
-        joined = passing(beside.upper, (Merge(), "all", "group beside"))
-        kept = passing(joined.upper, (Slice(self.skipped, self.skipped + self.lines), "line", "all"))
-        merged = replacing(kept.upper, (Merge(), "k", "image line pixel"), order=["k", "d"])
-        return Map((merged, kept, joined, beside, cut, *self.stored.map.layers))
+        lines = (
+            over(self.stored.map)
+            .passing((Unmerge(), " ".join(parts), "k"), **parts)
+            .passing((Embed((self.width, 1)), "beside pixel", "element"), **sizes)
+            .passing((Merge(), "all", "group beside"))
+            .passing((Slice(self.skipped, self.skipped + self.lines), "line", "all"))
+        )
+        return lines.replacing((Merge(), "k", "image line pixel"), order=["k", "d"]).map
 
 
 @dataclass(frozen=True)

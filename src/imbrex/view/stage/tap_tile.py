@@ -21,8 +21,8 @@ from typing import Final
 import numpy as np
 
 from imbrex.cached import cached_property
-from imbrex.index.map import Layer, Map, layer_over
-from imbrex.index.rule import PassThrough
+from imbrex.index.map import Map
+from imbrex.index.stack import over
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.shared_tile import ATOM_ROWS, CODES, UNUSED_BYTES, Descriptor, Major, Swizzle
 
@@ -75,12 +75,12 @@ class TapTile:
     @cached_property
     def map(self) -> Map:
         """(k, d) -> the element's offset."""
-        return Map((self._turned, *self.windows.map.layers))
+        return over(self.windows.map).merging(k="d", d="k").map
 
     @cached_property
     def starts(self) -> Map:
         """(k, d) -> the element's offset before rows are permuted."""
-        return Map((self._turned, *self.windows.starts.layers))
+        return over(self.windows.starts).merging(k="d", d="k").map
 
     @cached_property
     def descriptor(self) -> Descriptor:
@@ -92,11 +92,6 @@ class TapTile:
     def start(self, k0: int, d0: int) -> int:
         """Byte offset of the descriptor's start address for the instruction whose tile begins at (k0, d0)."""
         return self.windows.start(d0, k0)
-
-    @property
-    def _turned(self) -> Layer:
-        upper = self.windows.map.upper
-        return layer_over(upper, (PassThrough(), "k", "d"), (PassThrough(), "d", "k"))
 
 
 def uneven(windows: HaloTile, columns: int) -> str | None:
