@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from imbrex.view.stage.halo_tile import HaloTile
+from imbrex.view.tensor.check import offsets
 from imbrex.view.tensor.form import Box, ElementType, Refused, first_right
 from imbrex.view.tensor.limit import beyond_limits
 from imbrex.view.tensor.pixels import (
@@ -22,11 +23,12 @@ from imbrex.view.tensor.pixels import (
     Moves,
     Product,
     counting,
-    looked_at,
     movements,
     progressions,
+    sampled,
     wanted,
 )
+from imbrex.view.tensor.tiling import INNER, ROW
 
 __all__ = ["Halo", "halo_access", "reached"]
 
@@ -79,20 +81,16 @@ def _halo(
     images, width = prod(m.count for m in others[1:]), column.count
     low = [int(m.taps.min()) for m in ordered]
     shifts = column.taps - low[0] + ((others[0].taps - low[1]) * width if others else 0)
-    taps = progressions(shifts - shifts[0])
+    taps, first = progressions(shifts - shifts[0]), int(shifts[0])
+    positions, one = product.rows // images, product.instruction
     if taps is None:
         return Refused("the taps of a window are not evenly apart")
-    if product.rows // images % product.instruction:
-        each = f"{product.rows // images} rows of an image"
-        return Refused(f"{each} are not whole instructions of {product.instruction}")
-    positions = product.rows // images
-    one, first = product.instruction, int(shifts[0])
-    tile = HaloTile(
-        images, positions, line * width, taps, first, channels.count, element_bytes, channels.row, one
-    )
+    if positions % one:
+        return Refused(f"{positions} rows of an image are not whole instructions of {one}")
+    shape = images, positions, line * width, taps, first, channels.count, element_bytes, channels.row, one
     counts = [width, line, *(m.count for m in others[1:])]
     extents = [(m.axis, m.lowest, count) for m, count in zip(ordered, counts, strict=False)]
-    return Halo(tile, seen.box(product, tile, extents))
+    return Halo(tile := HaloTile(*shape), seen.box(product, tile, extents))
 
 
 def _differs(found: Halo, product: Product) -> str | None:
@@ -102,7 +100,7 @@ def _differs(found: Halo, product: Product) -> str | None:
     k = (taps[:, None] + np.unique([0, 1, tile.row - 1, tile.channels - 1])).reshape(-1, 1)
     d = np.arange(tile.d)[None]
     (element,), _ = tile.starts.evaluate([k, d])
-    batches, tiles = np.transpose(looked_at(product, LOOKED_AT))[..., None, None]
+    batches, tiles = sampled((product.batches, product.tiles), LOOKED_AT)
     row = tiles * tile.d + d
     want, cares = wanted(product, batches, k, row)
     wrong = (reached(found, element, {"batch": batches, "tile": tiles}) != want) & cares
@@ -118,13 +116,5 @@ def reached(found: Halo, element: Ints, env: Mapping[str, Ints]) -> Ints:
     tile, box = found.tile, found.box
     block, rest = np.divmod(element, tile.raster * tile.row)
     position, inner = np.divmod(rest, tile.row)
-    beyond = position >= tile.loaded
-    coords = [found.box.pieces[0].coords[0].eval(env) + block * tile.row + inner]
-    for x, extent in zip(box.pieces[0].coords[1:], box.box[1:], strict=False):
-        position, digit = np.divmod(position, extent)
-        coords.append(x.eval(env) + digit)
-    coords += [x.eval(env) for x in box.pieces[0].coords[1 + len(box.box) - 1 :]]
-    offset, exists = box.base, np.True_
-    for x, size, stride in zip(coords, box.sizes, (1, *box.strides), strict=True):
-        offset, exists = offset + x * stride, exists & (x >= 0) & (x < size)
-    return np.where(beyond, -2, np.where(exists, offset, -1))
+    at = {**env, ROW: position, INNER: block * tile.row + inner}
+    return np.where(position >= tile.loaded, -2, offsets(box, box.pieces[0], at))

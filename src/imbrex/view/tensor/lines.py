@@ -27,9 +27,9 @@ from imbrex.view.tensor.pixels import (
     Moves,
     Product,
     counting,
-    looked_at,
     movements,
     progressions,
+    sampled,
     wanted,
 )
 
@@ -101,7 +101,7 @@ def _differs(found: Lines, product: Product, line: int) -> str | None:
 
     All tiles that are looked at and all of their steps at once, a tap after the other.
     """
-    batches, tiles = np.transpose(looked_at(product, LOOKED_AT))[..., None, None, None]
+    batches, tiles = sampled((product.batches, product.tiles), LOOKED_AT)[..., None]
     lines, tile = product.rows // line, found.tile
     steps = np.arange(lines + found.slots - 1)[:, None, None]
     env = {"batch": batches, "tile": tiles, "step": steps}

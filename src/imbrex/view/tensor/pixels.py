@@ -6,6 +6,7 @@ k = tap, channel           a tap moves along the same axes; channels are neighbo
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -29,10 +30,10 @@ __all__ = [
     "Moves",
     "Product",
     "counting",
-    "looked_at",
     "movements",
     "offset_of",
     "progressions",
+    "sampled",
     "wanted",
 ]
 
@@ -229,13 +230,14 @@ def progressions(values: Ints) -> tuple[tuple[int, int], ...] | None:
     return None if outer is None else (*outer, (count, step))
 
 
-def looked_at(product: Product, count: int) -> list[tuple[int, int]]:
-    """Batches and tiles to be checked where there are many: the first and last ones, and `count` others."""
-    rng = np.random.default_rng(0)
-    batches, tiles = product.batches, product.tiles
-    sampled = {(b, t) for b in (0, batches - 1) for t in (0, tiles - 1)}
-    sampled |= {(int(rng.integers(batches)), int(rng.integers(tiles))) for _ in range(count)}
-    return sorted(sampled)
+def sampled(counts: Sequence[int], more: int) -> Ints:
+    """Numbers below each of the counts, in the same order, along the first of three dims: the ends in every
+    combination, and `more` random ones.
+    """
+    random = np.random.default_rng(0)
+    found = set(itertools.product(*({0, n - 1} for n in counts)))
+    found |= {tuple(int(random.integers(n)) for n in counts) for _ in range(more)}
+    return np.array(sorted(found)).T[:, :, None, None]
 
 
 def wanted(product: Product, batch: Ints, k: Ints, row: Ints) -> tuple[Ints, Bools]:

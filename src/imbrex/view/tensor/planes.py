@@ -24,7 +24,7 @@ from imbrex.view.tensor.box import along_inner, boxed
 from imbrex.view.tensor.check import misplaced, offsets
 from imbrex.view.tensor.form import Box, ElementType, Piece, Refused, first_right
 from imbrex.view.tensor.limit import beyond_limits
-from imbrex.view.tensor.pixels import offset_of
+from imbrex.view.tensor.pixels import offset_of, sampled
 from imbrex.view.tensor.space import Space, spaces
 from imbrex.view.tensor.tiling import BATCH, INNER, ROW, Run
 
@@ -141,19 +141,20 @@ def _with(values: Sequence[int], others: dict[int, int]) -> tuple[int, ...]:
 def _differs(form: Box, planes: Planes) -> str | None:
     """The tap at which another element is reached; None where it is the operand's own."""
     tile, sizes, (_, columns) = planes.tile, dict(planes.map.upper), planes.taps
-    sampled = _sampled(planes.variables)
-    env: dict[str, Any] = dict(zip(("batch", "tile", "step"), sampled, strict=True)) | {"part": 0}
+    names = "batch", "tile", "step"
+    batch, of_tile, step = sampled([planes.variables[name] for name in names], LOOKED_AT)
+    env: dict[str, Any] = dict(zip(names, (batch, of_tile, step), strict=True)) | {"part": 0}
     channel, pixel = np.arange(tile.d)[:, None], np.arange(tile.line)
-    own = sampled[1] * tile.d if planes.taps == (1, 1) else 0
+    own = of_tile * tile.d if planes.taps == (1, 1) else 0
     for image, of_line, y, x in product(range(tile.images), range(planes.rows), *map(range, planes.taps)):
-        k = sampled[2] * planes.depth + (image * planes.rows + of_line) * tile.line + pixel
+        k = step * planes.depth + (image * planes.rows + of_line) * tile.line + pixel
         d = own + (y * columns + x) * tile.d + channel
-        at = {BATCH: sampled[0], "gemmK": k, planes.d_name: d}
+        at = {BATCH: batch, "gemmK": k, planes.d_name: d}
         want = offset_of(planes.map, [at[name] for name in sizes])
         seen, line = pixel + x - columns // 2, of_line + y - planes.first
         hop = line // planes.rows if planes.streams else 0
-        strip = sampled[2] // max(1, planes.streams) % planes.strips + hop
-        at_step = np.where((strip >= 0) & (strip < planes.strips), sampled[2] + hop * planes.streams, 0)
+        strip = step // max(1, planes.streams) % planes.strips + hop
+        at_step = np.where((strip >= 0) & (strip < planes.strips), step + hop * planes.streams, 0)
         line += tile.skipped - hop * planes.rows
         inside = (seen >= 0) & (seen < tile.width) & (strip >= 0) & (strip < planes.strips)
         element = np.where(inside, line % tile.abreast * tile.width + seen, 0)
@@ -165,11 +166,3 @@ def _differs(form: Box, planes: Planes) -> str | None:
         if (found != want).any():
             return f"at the tap ({y}, {x}) of a window what lies beside a line's pixel is not what it wants"
     return None
-
-
-def _sampled(counts: dict[str, int]) -> Any:
-    """Batches, tiles and steps, each along the first of three dims."""
-    sizes, random = [counts[name] for name in ("batch", "tile", "step")], np.random.default_rng(0)
-    some = set(product(*({0, n - 1} for n in sizes)))
-    some |= {tuple(int(random.integers(n)) for n in sizes) for _ in range(LOOKED_AT)}
-    return np.array(sorted(some)).T[:, :, None, None]
