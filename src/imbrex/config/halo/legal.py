@@ -9,16 +9,6 @@ from imbrex.config.halo.plan import HaloPlan, WindowPlan
 from imbrex.config.rules import Reasons, Rules
 from imbrex.config.warpgroup import limits
 from imbrex.config.warpgroup.instruction import columns_of
-from imbrex.config.warpgroup.limits import (
-    boxes,
-    consumers,
-    lds_bytes,
-    matrix_unit,
-    registers,
-    stages,
-    warpgroups,
-    whole_rows,
-)
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import SWIZZLES
 
@@ -54,7 +44,7 @@ def filters_together(plan: WindowPlan[Any], subject: str, count: int) -> Reasons
 def channels(plan: HaloPlan, machine: GpuMachine) -> Reasons:
     """A pixel's channels are whole rows of shared memory."""
     count = plan.tuning.channels
-    yield from whole_rows(f"channels {count} are", count, plan.context.dtype)
+    yield from limits.whole_rows(f"channels {count} are", count, plan.context.dtype)
 
 
 def pixels(plan: HaloPlan, machine: GpuMachine) -> Reasons:
@@ -70,7 +60,7 @@ def pixels(plan: HaloPlan, machine: GpuMachine) -> Reasons:
         yield f"{t.images} images are not shared by {t.consumers} consumers"
     if plan.context.n % image:
         yield f"{plan.context.n} pixels are not whole tiles' lines, {t.rows} of {t.width}"
-    yield from boxes(t)
+    yield from limits.boxes(t)
 
 
 def columns(plan: HaloPlan, machine: GpuMachine) -> Reasons:
@@ -95,6 +85,6 @@ def diagonal(plan: HaloPlan, machine: GpuMachine) -> Reasons:
 
 
 HALO_RULES: Rules[HaloPlan, GpuMachine] = Rules(
-    (warpgroups, matrix_unit, consumers, stages, channels),
-    (window, pixels, filters, columns, diagonal, registers, lds_bytes),
+    (limits.warpgroups, limits.matrix_unit, limits.consumers, limits.stages, channels),
+    (window, pixels, filters, columns, diagonal, limits.registers, limits.lds_bytes),
 )

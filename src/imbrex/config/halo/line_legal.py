@@ -9,15 +9,6 @@ from imbrex.config.halo.lines import LinesPlan
 from imbrex.config.rules import Reasons, Rules
 from imbrex.config.warpgroup import limits
 from imbrex.config.warpgroup.instruction import columns_of
-from imbrex.config.warpgroup.limits import (
-    few_consumers,
-    lds_bytes,
-    matrix_unit,
-    registers,
-    stages,
-    warpgroups,
-    whole_rows,
-)
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.tensor.limit import MOST_BOX
 
@@ -27,7 +18,7 @@ __all__ = ["LINE_RULES"]
 def consumers(plan: LinesPlan, machine: GpuMachine) -> Reasons:
     """One to three warpgroups multiply, each with a ring of its own."""
     t = plan.tuning
-    yield from few_consumers(t)
+    yield from limits.few_consumers(t)
     if t.pingpong and t.consumers < 2:
         yield "pingpong takes 2 or 3 consumers, got 1"
 
@@ -36,8 +27,8 @@ def channels(plan: LinesPlan, machine: GpuMachine) -> Reasons:
     """A pixel's channels are whole rows of shared memory, and so are those of a block."""
     t, dtype = plan.tuning, plan.context.dtype
     block = t.channels // t.diagonal
-    yield from whole_rows(f"channels {t.channels} are", t.channels, dtype)
-    yield from whole_rows(f"channels of a block {block} are", block, dtype)
+    yield from limits.whole_rows(f"channels {t.channels} are", t.channels, dtype)
+    yield from limits.whole_rows(f"channels of a block {block} are", block, dtype)
     if t.channels % t.diagonal or t.n_per_block % t.diagonal:
         yield f"{t.channels} channels and {t.n_per_block} filters are not {t.diagonal} blocks"
 
@@ -77,6 +68,6 @@ def filters(plan: LinesPlan, machine: GpuMachine) -> Reasons:
 
 
 LINE_RULES: Rules[LinesPlan, GpuMachine] = Rules(
-    (warpgroups, matrix_unit, consumers, stages, channels),
-    (window, pixels, filters, columns, registers, lds_bytes),
+    (limits.warpgroups, limits.matrix_unit, consumers, limits.stages, channels),
+    (window, pixels, filters, columns, limits.registers, limits.lds_bytes),
 )

@@ -7,7 +7,6 @@ from imbrex.config.halo_weight.plan import HaloWeightPlan
 from imbrex.config.rules import Reasons, Rules, listed
 from imbrex.config.warpgroup import limits
 from imbrex.config.warpgroup.instruction import columns_of
-from imbrex.config.warpgroup.limits import boxes, few_consumers, lds_bytes, registers, stages, warpgroups
 from imbrex.config.warpgroup.plan import LEAST_STAGES
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import SWIZZLES
@@ -26,7 +25,7 @@ def matrix_unit(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
 def consumers(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
     """One to three warpgroups share the taps."""
     t = plan.tuning
-    yield from few_consumers(t)
+    yield from limits.few_consumers(t)
     if not t.by_warps and t.taps % t.consumers:
         yield f"{t.taps} taps are not shared by {t.consumers} consumers"
     if t.by_warps and (t.stages % t.consumers or t.stages < LEAST_STAGES * t.consumers):
@@ -63,7 +62,7 @@ def pixels(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
         yield f"lines of {t.width} pixels are not a multiple of {PIXELS}"
     elif parts % PIXELS:
         yield f"{t.rows} lines of {t.width} pixels are not a multiple of {PIXELS}"
-    yield from boxes(t)
+    yield from limits.boxes(t)
 
 
 def columns(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
@@ -87,6 +86,6 @@ def diagonal(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
 
 
 HALO_WEIGHT_RULES: Rules[HaloWeightPlan, GpuMachine] = Rules(
-    (warpgroups, matrix_unit, consumers, stages, channels),
-    (window, pixels, diagonal, columns, registers, lds_bytes),
+    (limits.warpgroups, matrix_unit, consumers, limits.stages, channels),
+    (window, pixels, diagonal, columns, limits.registers, limits.lds_bytes),
 )
