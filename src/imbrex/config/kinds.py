@@ -25,12 +25,12 @@ from imbrex.config.general.cost import general_cycles
 from imbrex.config.general.legal import GENERAL_RULES
 from imbrex.config.general.plan import GeneralPlan, GeneralTuning
 from imbrex.config.general.space import general_list
-from imbrex.config.halo.cost import halo_cycles, halo_spent, line_cycles, line_spent
+from imbrex.config.halo.cost import HaloCost, LinesCost
 from imbrex.config.halo.legal import HALO_RULES
 from imbrex.config.halo.line_legal import LINE_RULES
 from imbrex.config.halo.lines import LinesTuning
 from imbrex.config.halo.plan import HaloTuning
-from imbrex.config.halo_weight.cost import halo_weight_cycles, halo_weight_spent
+from imbrex.config.halo_weight.cost import HaloWeightCost
 from imbrex.config.halo_weight.legal import HALO_WEIGHT_RULES
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.rules import Illegal, Rules
@@ -159,15 +159,15 @@ _ROWS: Final[tuple[Kind[Any, Any, Any], ...]] = (
     ),
     Kind(
         HaloTuning, "warpgroup", GpuMachine, HaloTuning.plan, HALO_RULES,
-        lambda plan, _: halo_cycles(plan), lambda plan, _, __: halo_spent(plan),
+        lambda plan, _: HaloCost(plan).cycles, lambda plan, _, __: HaloCost(plan).spent,
     ),
     Kind(
         LinesTuning, "warpgroup", GpuMachine, LinesTuning.plan, LINE_RULES,
-        lambda plan, _: line_cycles(plan), lambda plan, _, __: line_spent(plan),
+        lambda plan, _: LinesCost(plan).cycles, lambda plan, _, __: LinesCost(plan).spent,
     ),
     Kind(
         HaloWeightTuning, "warpgroup", GpuMachine, HaloWeightTuning.plan, HALO_WEIGHT_RULES,
-        lambda plan, _: halo_weight_cycles(plan), lambda plan, _, __: halo_weight_spent(plan),
+        lambda plan, _: HaloWeightCost(plan).cycles, lambda plan, _, __: HaloWeightCost(plan).spent,
     ),
 )  # fmt: skip
 """Rows in the order in which they are asked whether they serve."""

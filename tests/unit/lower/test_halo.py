@@ -16,7 +16,7 @@ from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning as tunings
 from imbrex.config.algorithm.task import task_of
 from imbrex.config.algorithm.windows import windows_of
-from imbrex.config.halo.cost import halo_cycles
+from imbrex.config.halo.cost import HaloCost
 from imbrex.config.halo.plan import HaloPlan, HaloTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Dim
@@ -54,7 +54,7 @@ def _fastest(problem: Conv2d, algorithm: str | None) -> HaloTuning | None:
     found = windows_of(task_of(problem), int((algorithm or "halo:1").partition(":")[2]))
     if isinstance(found, str) or isinstance(found.best(), str):
         return None
-    legal = {plan.tuning: halo_cycles(plan) for plan in found.legal() if isinstance(plan, HaloPlan)}
+    legal = {plan.tuning: HaloCost(plan).cycles for plan in found.legal() if isinstance(plan, HaloPlan)}
     return min(legal, key=lambda tuning: legal[tuning])
 
 

@@ -17,12 +17,12 @@ from imbrex.config.warpgroup.steps import norm
 from imbrex.config.warpgroup.tile import Multiplied
 from imbrex.view.mma.hopper import ROWS
 
-__all__ = ["halo_cycles", "halo_spent", "line_cycles", "line_spent"]
+__all__ = ["HaloCost", "LinesCost"]
 
 
 @dataclass(frozen=True)
-class Tile:
-    """The streams of one tile, where all multiprocessors work."""
+class HaloCost:
+    """The streams of one tile, where all multiprocessors work, and the whole product."""
 
     plan: HaloPlan
 
@@ -71,13 +71,31 @@ class Tile:
         return self.rates.turn + slower * self.stored / self.rates.stored_bytes
 
     @property
-    def cycles(self) -> float:
-        """Consumers that take turns multiply while the other one stores; others do so together."""
+    def tile(self) -> float:
+        """Cycles of a tile: consumers that take turns multiply while the other one stores."""
         busy = self.matrix + self.epilogue
         if self.plan.tuning.pingpong:
             busy = max(self.matrix, self.epilogue, busy / 2) + self.rates.turn
         hidden = self.rates.latency / (self.plan.tuning.stages - 1)
         return max(busy, self.loads + hidden)
+
+    @property
+    def rounds(self) -> int:
+        """Tiles of a workgroup."""
+        return -(-self.plan.units // self.plan.workgroups)
+
+    @property
+    def cycles(self) -> float:
+        """Cycles of the whole product."""
+        spent, memory, rates = self.rounds * self.tile, memory_cycles(self.plan, self.rates), self.rates
+        return max(spent, memory) + rates.overlap * min(spent, memory) + rates.start
+
+    @property
+    def spent(self) -> Spent:
+        """The parts of all tiles of a workgroup."""
+        each = Spent({"matrix unit": self.matrix, "loads": self.loads}, {"results": self.epilogue})
+        whole = each.times(self.rounds).alongside({"memory": memory_cycles(self.plan, self.rates)})
+        return whole.plus({"start": self.rates.start})
 
 
 def memory_cycles(plan: WindowPlan[Any], rates: HaloRates | LineRates) -> float:
@@ -89,24 +107,9 @@ def memory_cycles(plan: WindowPlan[Any], rates: HaloRates | LineRates) -> float:
     return moved / rates.memory_bytes * rates.short_pixel.get(row, 1.0)
 
 
-def halo_cycles(plan: HaloPlan) -> float:
-    """Cycles of the whole product."""
-    rates = rates_of(plan.machine).halo
-    spent, memory = -(-plan.units // plan.workgroups) * Tile(plan).cycles, memory_cycles(plan, rates)
-    return max(spent, memory) + rates.overlap * min(spent, memory) + rates.start
-
-
-def halo_spent(plan: HaloPlan) -> Spent:
-    """The parts of all tiles of a workgroup."""
-    tile, rates = Tile(plan), rates_of(plan.machine).halo
-    each = Spent({"matrix unit": tile.matrix, "loads": tile.loads}, {"results": tile.epilogue})
-    whole = each.times(-(-plan.units // plan.workgroups))
-    return whole.alongside({"memory": memory_cycles(plan, rates)}).plus({"start": rates.start})
-
-
 @dataclass(frozen=True)
-class Line:
-    """The streams of one line, where all multiprocessors work."""
+class LinesCost:
+    """The streams of one line, where all multiprocessors work, and the whole product."""
 
     plan: LinesPlan
 
@@ -132,27 +135,34 @@ class Line:
         return self.rates.line.passing * (given + taken) / self.rates.halo.shared_bytes
 
     @property
-    def cycles(self) -> float:
+    def line(self) -> float:
         """Cycles of each consumer's line, where all have one."""
         each = self.products + self.passing
         return max(self.plan.tuning.consumers * each, each + self.rates.line.finish)
 
+    @property
+    def steps(self) -> int:
+        """Lines that a consumer reads."""
+        return self.plan.streams.most_lines + self.plan.tuning.window_rows - 1
 
-def line_spent(plan: LinesPlan) -> Spent:
-    """The parts of all lines of a workgroup."""
-    t, line, rates = plan.tuning, Line(plan), rates_of(plan.machine).line
-    steps = (plan.streams.most_lines + t.window_rows - 1) * t.consumers
-    parallel = {"matrix unit": steps * line.products, "memory": memory_cycles(plan, rates)}
-    start = rates.start + plan.filter.bytes / rates.filter_bytes
-    return Spent(parallel, {"shared memory": steps * line.passing, "start": start})
+    @property
+    def filter(self) -> float:
+        """Cycles until the filter is there."""
+        return self.plan.filter.bytes / self.rates.line.filter_bytes
 
+    @property
+    def cycles(self) -> float:
+        """Cycles of the whole product."""
+        c, t, rates = self.plan.context, self.plan.tuning, self.rates.line
+        spent = self.steps * self.line * (1 - rates.in_turn * t.pingpong)
+        memory = memory_cycles(self.plan, rates) * (1 + rates.in_turn * t.pingpong)
+        memory *= rates.third if t.consumers > 2 else 1.0
+        memory *= rates.along_rows if c.c.vector[1] > c.c.vector[0] else 1.0
+        return norm((spent, memory), rates.norm) + rates.start + self.filter
 
-def line_cycles(plan: LinesPlan) -> float:
-    """Cycles of the whole product."""
-    c, t, rates = plan.context, plan.tuning, rates_of(plan.machine).line
-    steps = plan.streams.most_lines + t.window_rows - 1
-    spent = steps * Line(plan).cycles * (1 - rates.in_turn * t.pingpong)
-    memory = memory_cycles(plan, rates) * (1 + rates.in_turn * t.pingpong)
-    memory *= rates.third if t.consumers > 2 else 1.0
-    memory *= rates.along_rows if c.c.vector[1] > c.c.vector[0] else 1.0
-    return norm((spent, memory), rates.norm) + rates.start + plan.filter.bytes / rates.filter_bytes
+    @property
+    def spent(self) -> Spent:
+        """The parts of all lines of a workgroup."""
+        rates, steps = self.rates.line, self.steps * self.plan.tuning.consumers
+        parallel = {"matrix unit": steps * self.products, "memory": memory_cycles(self.plan, rates)}
+        return Spent(parallel, {"shared memory": steps * self.passing, "start": rates.start + self.filter})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from imbrex.chip import LINE_BYTES, WeightRates
+from imbrex.chip import LINE_BYTES, WarpgroupRates, WeightRates
 from imbrex.config.halo_weight.plan import HaloWeightPlan, HaloWeightTuning
 from imbrex.config.spent import Spent
 from imbrex.config.warpgroup.consumers import SUM_BYTES
@@ -16,87 +17,93 @@ from imbrex.config.warpgroup.tile import Multiplied
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.tap_tile import PIXELS
 
-__all__ = ["halo_weight_cycles", "halo_weight_spent"]
+__all__ = ["HaloWeightCost"]
 
 MATRIX_BYTES: Final = 512
 """Bytes of an operand of a warp, 16 pixels of 16 channels."""
 
 
-def step_cycles(plan: HaloWeightPlan) -> float:
-    """Cycles of a stage, where all multiprocessors work."""
-    return max(_streams(plan).values()) + rates_of(plan.machine).weight.step
+@dataclass(frozen=True)
+class HaloWeightCost:
+    """The streams of a stage, where all multiprocessors work, and the whole product, shares apart."""
 
+    plan: HaloWeightPlan
 
-def halo_weight_spent(plan: HaloWeightPlan) -> Spent:
-    """The parts of all rounds."""
-    rates, rounds = rates_of(plan.machine), -(-plan.units // plan.workgroups)
-    whole = Spent(_streams(plan), {}).times(rounds * plan.k_iterations)
-    after = {
-        "results": rounds * _stored_cycles(plan),
-        "start": rates.halo.start + rounds * rates.weight.answer,
-    }
-    return whole.alongside({"memory": _memory_cycles(plan)}).plus(after)
+    @property
+    def rates(self) -> WarpgroupRates:
+        return rates_of(self.plan.machine)
 
+    @property
+    def multiplied(self) -> tuple[float, int]:
+        """Cycles of the matrix unit, and bytes of shared memory that it reads."""
+        t, dtype = self.plan.tuning, self.plan.context.dtype
+        if t.by_warps:
+            return _by_warps(t, self.rates.weight)
+        used = instruction_of(dtype, t.own_columns, self.plan.machine)
+        made = Multiplied(used, t.k_per_block // PIXELS * t.consumers, dtype)
+        return made.cycles(self.plan.machine) * self.rates.weight.matrix, made.read_bytes
 
-def _streams(plan: HaloWeightPlan) -> Mapping[str, float]:
-    """Cycles of a stage by part of the chip."""
-    t, size = plan.tuning, plan.context.dtype.bytes
-    row, pixels = t.channels * size, t.loaded_pixels + t.k_per_block
-    arrived = t.loaded_pixels * row + t.k_per_block * ROWS * size
-    rates = rates_of(plan.machine)
-    matrix, read = _by_warps(t, rates.weight) if t.by_warps else _by_warpgroups(plan)
-    given = t.loaded_pixels * max(row, LINE_BYTES / 2) + t.k_per_block * ROWS * size
-    given /= rates.halo.l2_bytes / plan.machine.compute_units
-    return {
-        "matrix unit": matrix,
-        "shared memory": (read + arrived) / rates.halo.shared_bytes,
-        "loads": max(given, _row_cycles(plan, pixels)) + rates.halo.latency / (t.stages - 1),
-    }
+    @property
+    def rows(self) -> float:
+        """Cycles of the copy engine: a row a pixel, or, of planes, one a channel for a row's pixels."""
+        t, rates = self.plan.tuning, self.rates
+        pixels = t.loaded_pixels + t.k_per_block
+        if not self.plan.in_planes:
+            return pixels * rates.halo.pixel
+        return pixels * self.plan.context.dtype.bytes * t.channels // LINE_BYTES * rates.weight.plane_row
 
+    @property
+    def streams(self) -> Mapping[str, float]:
+        """Cycles of a stage by part of the chip."""
+        t, size, rates = self.plan.tuning, self.plan.context.dtype.bytes, self.rates.halo
+        row, (matrix, read) = t.channels * size, self.multiplied
+        arrived = t.loaded_pixels * row + t.k_per_block * ROWS * size
+        given = t.loaded_pixels * max(row, LINE_BYTES / 2) + t.k_per_block * ROWS * size
+        given /= rates.l2_bytes / self.plan.machine.compute_units
+        return {
+            "matrix unit": matrix,
+            "shared memory": (read + arrived) / rates.shared_bytes,
+            "loads": max(given, self.rows) + rates.latency / (t.stages - 1),
+        }
 
-def _row_cycles(plan: HaloWeightPlan, pixels: int) -> float:
-    """Cycles of the copy engine: a row a pixel, or, of planes, one a channel for a row's pixels."""
-    rates = rates_of(plan.machine)
-    if not plan.in_planes:
-        return pixels * rates.halo.pixel
-    t, size = plan.tuning, plan.context.dtype.bytes
-    rows = pixels * size * t.channels // LINE_BYTES
-    return rows * rates.weight.plane_row
+    @property
+    def stored(self) -> float:
+        """Cycles of a tile's sums to memory."""
+        rates = self.rates.halo
+        return rates.turn + ROWS * self.plan.tuning.n_per_block * SUM_BYTES / rates.stored_bytes
 
+    @property
+    def memory(self) -> float:
+        """Cycles of memory for both operands, read once, and the sums."""
+        c = self.plan.context
+        read = (c.a.elements + c.b.elements) * c.dtype.bytes
+        return (read + c.c.elements * SUM_BYTES) / self.rates.weight.memory_bytes
 
-def _by_warpgroups(plan: HaloWeightPlan) -> tuple[float, int]:
-    """Cycles of the matrix unit, and bytes that it reads."""
-    t, dtype = plan.tuning, plan.context.dtype
-    used = instruction_of(dtype, t.own_columns, plan.machine)
-    made = Multiplied(used, t.k_per_block // PIXELS * t.consumers, dtype)
-    return made.cycles(plan.machine) * rates_of(plan.machine).weight.matrix, made.read_bytes
+    @property
+    def rounds(self) -> int:
+        """Tiles of a workgroup."""
+        return -(-self.plan.units // self.plan.workgroups)
+
+    @property
+    def cycles(self) -> float:
+        """Cycles of the whole product."""
+        rates, step = self.rates.weight, max(self.streams.values()) + self.rates.weight.step
+        spent = self.rounds * (self.plan.k_iterations * step + rates.answer + self.stored)
+        return norm((spent, self.memory), rates.norm) + self.rates.halo.start
+
+    @property
+    def spent(self) -> Spent:
+        """The parts of all rounds."""
+        whole = Spent(self.streams, {}).times(self.rounds * self.plan.k_iterations)
+        start = self.rates.halo.start + self.rounds * self.rates.weight.answer
+        after = {"results": self.rounds * self.stored, "start": start}
+        return whole.alongside({"memory": self.memory}).plus(after)
 
 
 def _by_warps(t: HaloWeightTuning, rates: WeightRates) -> tuple[float, int]:
-    """The same of warps: a line of the input is read once for each column of the window."""
+    """What warps multiply and read: a line of the input once for each column of the window."""
     columns = t.images * t.width // PIXELS
     products = columns * t.rows * t.taps * t.diagonal * 2
     halo = t.loaded - t.rows
     read = columns * (t.rows + (t.rows + halo) * (t.taps // (halo + 1))) * t.diagonal * MATRIX_BYTES
     return products / 4 * rates.warp_product, read
-
-
-def halo_weight_cycles(plan: HaloWeightPlan) -> float:
-    """Cycles of the whole product, but not of adding up its shares."""
-    rates = rates_of(plan.machine)
-    rounds = -(-plan.units // plan.workgroups)
-    spent = rounds * (plan.k_iterations * step_cycles(plan) + rates.weight.answer + _stored_cycles(plan))
-    return norm((spent, _memory_cycles(plan)), rates.weight.norm) + rates.halo.start
-
-
-def _stored_cycles(plan: HaloWeightPlan) -> float:
-    """Cycles of a tile's sums to memory."""
-    rates = rates_of(plan.machine).halo
-    return rates.turn + ROWS * plan.tuning.n_per_block * SUM_BYTES / rates.stored_bytes
-
-
-def _memory_cycles(plan: HaloWeightPlan) -> float:
-    """Cycles of memory for both operands, read once, and the sums."""
-    c = plan.context
-    read = (c.a.elements + c.b.elements) * c.dtype.bytes
-    return (read + c.c.elements * SUM_BYTES) / rates_of(plan.machine).weight.memory_bytes

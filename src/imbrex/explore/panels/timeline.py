@@ -15,7 +15,7 @@ from imbrex.config.cpu.cost import parts as cpu_parts
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general.cost import resident_of, streams
 from imbrex.config.general.plan import GeneralTuning
-from imbrex.config.halo.cost import Tile
+from imbrex.config.halo.cost import HaloCost
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.warpgroup.steps import Streams
@@ -109,10 +109,10 @@ def _step(subject: Subject) -> Step | None:
         case WarpgroupTuning(), GpuMachine():
             return _of_warpgroups(tuning, subject, machine)
         case HaloTuning(), GpuMachine():
-            tile = Tile(tuning.plan(context, machine))
-            streams_ = {"products": tile.matrix, "loads": tile.loads, "storing C": tile.epilogue}
+            cost = HaloCost(tuning.plan(context, machine))
+            streams_ = {"products": cost.matrix, "loads": cost.loads, "storing C": cost.epilogue}
             what = "A tile of windows, which is one step"
-            return Step(streams_, tile.cycles, tuning.stages, 1, tile.epilogue, what)
+            return Step(streams_, cost.tile, tuning.stages, 1, cost.epilogue, what)
         case GeneralTuning(), GpuMachine() if machine.multiprocessor is not None:
             plan = tuning.plan(context, machine)
             resident = resident_of(plan, machine)

@@ -9,7 +9,7 @@ import pytest
 
 from imbrex.config import legal, tuning
 from imbrex.config.access import context_of
-from imbrex.config.halo.cost import line_cycles
+from imbrex.config.halo.cost import LinesCost
 from imbrex.config.halo.lines import LinesPlan, LinesTuning
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.dtype import dtype
@@ -112,7 +112,7 @@ def test_there_are_legal_ones(of: Windows) -> None:
     assert found
     for made in found:
         assert legal.check(made.tuning, made.context, HOPPER) == ()
-        assert line_cycles(made) > 0
+        assert LinesCost(made).cycles > 0
 
 
 def test_rates_are_the_row_s() -> None:
@@ -120,4 +120,4 @@ def test_rates_are_the_row_s() -> None:
     rates, made = rates_of(HOPPER), plan()
     slower = replace(rates, line=replace(rates.line, finish=9e4))
     other = replace(made, machine=replace(HOPPER, name="sm_90b", like="sm_90a", warpgroup_rates=slower))
-    assert line_cycles(other) > 2 * line_cycles(made)
+    assert LinesCost(other).cycles > 2 * LinesCost(made).cycles

@@ -13,7 +13,7 @@ from imbrex.config import legal, tuning
 from imbrex.config.access import context_of
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.config.halo_weight.choice import WeightWindows
-from imbrex.config.halo_weight.cost import halo_weight_cycles
+from imbrex.config.halo_weight.cost import HaloWeightCost
 from imbrex.config.halo_weight.plan import HaloWeightPlan, HaloWeightTuning
 from imbrex.config.request import Request
 from imbrex.dtype import DType, dtype
@@ -125,7 +125,7 @@ def test_the_model_knows_the_context_of_a_tuning() -> None:
 
 def test_more_pixels_take_longer() -> None:
     few, many = plan(of=windows(n=64)), plan(of=windows(n=128))
-    assert halo_weight_cycles(few) < halo_weight_cycles(many)
+    assert HaloWeightCost(few).cycles < HaloWeightCost(many).cycles
 
 
 @pytest.mark.parametrize(
