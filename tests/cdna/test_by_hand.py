@@ -10,7 +10,7 @@ import pytest
 
 from imbrex.build.amd.code_object import compile_code_object
 from imbrex.cdna.code_object import load_code_object
-from imbrex.cdna.execute import Memory, execute
+from imbrex.cdna.execute import Launch, Memory, execute
 
 HAND = Path(__file__).resolve().parents[2] / "benchmarks" / "amd"
 FORMS = {"f32": (np.float32, np.float32, 1), "f16": (np.float16, np.float32, 4), "i8": (np.int8, np.int32, 8)}
@@ -29,7 +29,7 @@ def test_whole_numbers_come_out_exactly(dtype: str, tmp_path: Path) -> None:
     arrays = [_tiled(a, k_base), _tiled(b, k_base), c]
     pointers = [array.ctypes.data.to_bytes(8, "little") for array in arrays]
     owned = [Memory(array.ctypes.data, array.nbytes) for array in arrays]
-    execute(code, f"hand_{dtype}", (2, 3), (256,), [*pointers, (5).to_bytes(4, "little")], owned)
+    execute(code, f"hand_{dtype}", Launch((2, 3), (256,)), [*pointers, (5).to_bytes(4, "little")], owned)
     found = c.transpose(0, 2, 4, 6, 1, 3, 5).reshape(2 * 128, 3 * 128)
     assert np.array_equal(found, a.astype(sum_type) @ b.astype(sum_type).T)
 

@@ -14,7 +14,7 @@ import pytest
 
 from imbrex.build.amd.code_object import compile_code_object
 from imbrex.cdna.code_object import CodeObject, load_code_object
-from imbrex.cdna.execute import Memory, execute
+from imbrex.cdna.execute import Launch, Memory, execute
 from imbrex.dtype import dtype
 from imbrex.view.mma import (
     BITS,
@@ -84,7 +84,7 @@ def executed(code: CodeObject, found: Instruction, chip: str, a_as: Instruction 
     arrays = [loaded(a_as or found, "a", a, chip), loaded(found, "b", b, chip), loaded(found, "c", c, chip)]
     pointers = [array.ctypes.data.to_bytes(8, "little") for array in arrays]
     owned = [Memory(array.ctypes.data, array.nbytes) for array in arrays]
-    execute(code, found.name, (1,), (LANES,), pointers, owned)
+    execute(code, found.name, Launch((1,), (LANES,)), pointers, owned)
     want = loaded(found, "c", np.einsum("mkb,knb->mnb", a, b) + c, chip)
     return np.array_equal(arrays[2], want)
 
@@ -149,7 +149,7 @@ def scaled_is_right(code: CodeObject, found: Instruction, number: int, turned: b
     arrays += [np.ascontiguousarray(side.astype(np.uint8)) for side in registers]
     pointers = [array.ctypes.data.to_bytes(8, "little") for array in arrays]
     owned = [Memory(array.ctypes.data, array.nbytes) for array in arrays]
-    execute(code, f"{found.name}_{number}", (1,), (LANES,), pointers, owned)
+    execute(code, f"{found.name}_{number}", Launch((1,), (LANES,)), pointers, owned)
     of_a = of_a[:, ::-1] if turned else of_a
     wide_a = a[:, :, 0] * np.repeat(2.0**of_a, SCALED, axis=1)
     wide_b = b[:, :, 0] * np.repeat(2.0**of_b, SCALED, axis=0)

@@ -22,7 +22,7 @@ from imbrex.cdna.machine import LaunchStruct, OutcomeStruct, RegionStruct, Setti
 from imbrex.chip import GPU_MACHINES
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["Memory", "Strictness", "execute"]
+__all__ = ["Launch", "Memory", "Strictness", "execute"]
 
 _STACK_BYTES = 16384
 _WAVE = 64
@@ -34,6 +34,20 @@ class Memory:
 
     address: int
     bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """grid: workgroups.  block: work items of one.  dynamic_lds: bytes besides the kernel's own."""
+
+    grid: Sequence[int]
+    block: Sequence[int]
+    dynamic_lds: int = 0
+
+    @property
+    def axes(self) -> tuple[tuple[int, int], ...]:
+        """Workgroups, and work items of one, along x, y and z."""
+        return tuple(zip((*self.grid, 1, 1)[:3], (*self.block, 1, 1)[:3], strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +80,20 @@ class _State:
 def execute(
     code: CodeObject,
     name: str,
-    grid: Sequence[int],
-    block: Sequence[int],
+    launch: Launch,
     arguments: Sequence[bytes],
     memory: Sequence[Memory],
     strict: Strictness | None = None,
-    *,
-    dynamic_lds: int = 0,
 ) -> int:
     """Runs a kernel to its end; how many instructions of waves that took.  A Diagnostic for a fault or race.
 
-    grid: workgroups.  block: work items of one.  arguments: the bytes of each, pointers among them, which
-    point into `memory`.
+    arguments: the bytes of each, pointers among them, which point into `memory`.
     """
     strict = strict or Strictness()
-    kernel, grid, block = code.kernels[name], _three(grid), _three(block)
+    kernel, grid, block = code.kernels[name], *zip(*launch.axes, strict=True)
     if prod(block) > kernel.most_items:
         raise Diagnostic(f"{name}: {prod(block)} work items a workgroup > {kernel.most_items}")
-    lds_bytes = kernel.lds_bytes + dynamic_lds
+    lds_bytes = kernel.lds_bytes + launch.dynamic_lds
     most = GPU_MACHINES[code.chip].lds_bytes
     if lds_bytes > most:
         raise Diagnostic(f"{name}: lds_bytes {lds_bytes} > {most} on {code.chip}")
@@ -93,14 +103,14 @@ def execute(
     scratch = state.allocate(each * _WAVE * waves)
     scratch[:] = 0xCD
     constants = state.allocate(kernel.argument_bytes)
-    _write_arguments(kernel, constants, arguments, grid, block, dynamic_lds)
+    _write_arguments(kernel, constants, arguments, launch)
     packet = state.allocate(_WAVE)
     items = [g * b for g, b in zip(grid, block, strict=True)]
     struct.pack_into("<4xHHH2xIIII", packet.data, 0, *block, *items, each)
-    launch = _launch(code, kernel, grid, block, (packet, constants), each)
+    registers = _launch_struct(code, kernel, launch, (packet, constants), each)
     settings, held = _settings(code, strict, lds_bytes, state.memory)
     settings.scratch, settings.scratch_bytes = scratch.ctypes.data, each
-    steps = _run(code, name, launch, settings, waves)
+    steps = _run(code, name, registers, settings, waves)
     del held
     return steps
 
@@ -120,20 +130,8 @@ def _run(code: CodeObject, name: str, launch: LaunchStruct, settings: SettingsSt
     return outcome.steps
 
 
-def _three(sizes: Sequence[int]) -> tuple[int, int, int]:
-    x, y, z = (*sizes, 1, 1)[:3]
-    return x, y, z
-
-
-def _write_arguments(
-    kernel: Kernel,
-    to: Bytes,
-    given: Sequence[bytes],
-    grid: Sequence[int],
-    block: Sequence[int],
-    dynamic_lds: int,
-) -> None:
-    hidden = dict(_hidden(grid, block, dynamic_lds))
+def _write_arguments(kernel: Kernel, to: Bytes, given: Sequence[bytes], launch: Launch) -> None:
+    hidden = dict(_hidden(launch))
     rest = iter(given)
     for argument in kernel.arguments:
         if argument.kind.startswith("hidden_"):
@@ -147,30 +145,25 @@ def _write_arguments(
         raise Diagnostic(f"{kernel.name} takes fewer than {len(given)} arguments")
 
 
-def _hidden(grid: Sequence[int], block: Sequence[int], dynamic_lds: int) -> Iterator[tuple[str, int]]:
+def _hidden(launch: Launch) -> Iterator[tuple[str, int]]:
     """What the loader adds to the arguments: sizes of the launch; zeros are left out."""
-    for axis, groups, items in zip("xyz", grid, block, strict=True):
+    for axis, (groups, items) in zip("xyz", launch.axes, strict=True):
         yield f"hidden_block_count_{axis}", groups
         yield f"hidden_group_size_{axis}", items
-    items = [g * b for g, b in zip(grid, block, strict=True)]
+    items = [groups * items for groups, items in launch.axes]
     yield "hidden_grid_dims", 3 if items[2] > 1 else 2 if items[1] > 1 else 1
-    yield "hidden_dynamic_lds_size", dynamic_lds
+    yield "hidden_dynamic_lds_size", launch.dynamic_lds
     yield "hidden_shared_base", 1 << 16
     yield "hidden_private_base", 2 << 16
 
 
-def _launch(
-    code: CodeObject,
-    kernel: Kernel,
-    grid: Sequence[int],
-    block: Sequence[int],
-    memory: tuple[Bytes, Bytes],
-    scratch_bytes: int,
+def _launch_struct(
+    code: CodeObject, kernel: Kernel, given: Launch, memory: tuple[Bytes, Bytes], scratch_bytes: int
 ) -> LaunchStruct:
     """What the first scalar registers hold, in the order of the descriptor's bits."""
     packet, constants = (part.ctypes.data for part in memory)
     launch, words = LaunchStruct(), list[int]()
-    launch.grid[:], launch.block[:] = grid, block
+    launch.grid[:], launch.block[:] = zip(*given.axes, strict=True)
     launch.flat_scratch = launch.group_x = launch.group_y = launch.group_z = launch.group_info = -1
     launch.scratch_offset = -1
     for bit, value in enumerate(

@@ -11,7 +11,7 @@ import pytest
 
 from imbrex.build.amd.code_object import assemble_code_object
 from imbrex.cdna.code_object import load_code_object
-from imbrex.cdna.execute import Memory, Strictness, execute
+from imbrex.cdna.execute import Launch, Memory, Strictness, execute
 
 Run = Callable[..., int]
 
@@ -79,6 +79,6 @@ def run(tmp_path: Path) -> Run:
         arrays = (given, result)
         pointers = [array.ctypes.data.to_bytes(8, "little") for array in arrays]
         owned = [Memory(array.ctypes.data, array.nbytes) for array in arrays]
-        return execute(code, "k", (1,), (items,), pointers, owned, strict)
+        return execute(code, "k", Launch((1,), (items,)), pointers, owned, strict)
 
     return executed

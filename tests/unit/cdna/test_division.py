@@ -7,7 +7,7 @@ import pytest
 
 from imbrex.build.amd.code_object import compile_code_object
 from imbrex.cdna.code_object import CodeObject, load_code_object
-from imbrex.cdna.execute import Memory, execute
+from imbrex.cdna.execute import Launch, Memory, execute
 
 LANES = 64
 TYPES = {"float": np.float32, "double": np.float64, "_Float16": np.float16}
@@ -40,7 +40,7 @@ def test_a_quotient_is_ieees(name: str, code: CodeObject) -> None:
     arrays = (a, b, found)
     pointers = [array.ctypes.data.to_bytes(8, "little") for array in arrays]
     owned = [Memory(array.ctypes.data, array.nbytes) for array in arrays]
-    execute(code, f"of_{name}", (16,), (LANES,), pointers, owned)
+    execute(code, f"of_{name}", Launch((16,), (LANES,)), pointers, owned)
     near = np.where(np.abs(wanted) < kind.tiny, kind.smallest_subnormal, 0)  # that is rounded twice
     with np.errstate(invalid="ignore"):
         is_near = np.abs(found - wanted) <= near

@@ -12,7 +12,7 @@ from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_uint, c_void_p
 from typing import Any
 
 from imbrex.cdna.code_object import CodeObject, load_code_object
-from imbrex.cdna.execute import Memory, Strictness, execute
+from imbrex.cdna.execute import Launch, Memory, Strictness, execute
 from imbrex.diagnostic import Diagnostic
 
 LOAD = CFUNCTYPE(c_int, POINTER(c_void_p), c_void_p)
@@ -54,7 +54,7 @@ class Emulator:
         pointers = [ctypes.string_at(values[i], 8) for i in range(count)]
         owned = [self.owned(int.from_bytes(one, "little")) for one in dict.fromkeys(pointers)]
         try:
-            execute(code, name, (grid,), (block,), pointers, owned, Strictness(seed=1))
+            execute(code, name, Launch((grid,), (block,)), pointers, owned, Strictness(seed=1))
         except Diagnostic as fault:
             print(fault, file=sys.stderr)
             return FAILED

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from imbrex.cdna.code_object import Bytes, CodeObject, aligned, load_code_object
-from imbrex.cdna.execute import Memory, Strictness, execute
+from imbrex.cdna.execute import Launch, Memory, Strictness, execute
 from imbrex.diagnostic import Diagnostic
 from imbrex.run import arrays as of_host
 from imbrex.run.array_check import AnyArray
@@ -97,7 +97,7 @@ class EmulatedGpu:
         self.launched.append(name)
         strict = Strictness(seed=len(self.launched))
         pointers = [address.to_bytes(8, "little") for address in addresses]
-        execute(module, name, (gx, gy, gz), (bx, by, bz), pointers, owned, strict, dynamic_lds=shared)
+        execute(module, name, Launch((gx, gy, gz), (bx, by, bz), shared), pointers, owned, strict)
         return (SUCCESS,)
 
     def _array(self, address: int) -> Memory:

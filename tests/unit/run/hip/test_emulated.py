@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from imbrex.cdna.execute import Memory
+from imbrex.cdna.execute import Launch, Memory
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.hip import emulated
 from imbrex.run.hip.emulated import EmulatedGpu, emulated_gpu
@@ -20,11 +20,8 @@ def launched(gpu: EmulatedGpu, *addresses: int | None, monkeypatch: pytest.Monke
     """What would be executed."""
     found: dict[str, Any] = {}
 
-    def execute(*words: Any, dynamic_lds: int) -> None:
-        found.update(
-            zip(("code", "name", "grid", "block", "pointers", "memory", "strict"), words, strict=True)
-        )
-        found["lds"] = dynamic_lds
+    def execute(*words: Any) -> None:
+        found.update(zip(("code", "name", "launch", "pointers", "memory", "strict"), words, strict=True))
 
     monkeypatch.setattr(emulated, "execute", execute)
     pointers = [ctypes.c_void_p(address) for address in addresses]
@@ -41,7 +38,7 @@ def test_a_pointer_reaches_as_far_before_the_end_as_it_lies_behind_the_start(
     found = launched(gpu, address + before, address + before, monkeypatch=monkeypatch)
     assert found["memory"] == [Memory(address + before, BYTES - 2 * before)]
     assert [int.from_bytes(pointer, "little") for pointer in found["pointers"]] == [address + before] * 2
-    assert (found["name"], found["grid"], found["block"], found["lds"]) == ("k", (3, 1, 1), (64, 2, 1), 512)
+    assert (found["name"], found["launch"]) == ("k", Launch((3, 1, 1), (64, 2, 1), 512))
     assert gpu.launched == ["k"] and found["strict"].seed == 1
 
 
