@@ -61,10 +61,10 @@ class Apart:
         turns = {name: partial(self._answer, name, turn_s) for name in contenders if name not in failed}
         return failed | contest(turns, budget_s=budget_s, least=least)
 
-    def _answer(self, name: str, order: Contender | float) -> Any:
+    def _answer(self, name: str, given: Contender | float) -> Any:
         if name not in self._processes:
             self._processes[name] = Isolated(_answer)
-        return self._processes[name](order, LIMIT_S)
+        return self._processes[name](given, LIMIT_S)
 
 
 def at_rest() -> None:
@@ -92,15 +92,15 @@ class _Seat:
 _seat = _Seat()
 
 
-def _answer(order: Contender | float) -> Timing | None:
+def _answer(given: Contender | float) -> Timing | None:
     """What a contender's process does: gets ready, or has a turn of so many seconds."""
-    if isinstance(order, int | float):
+    if isinstance(given, int | float):
         assert _seat.call is not None
-        timing = turn_of(_seat.call, order)()
+        timing = turn_of(_seat.call, given)()
         at_rest()
         return timing
     _seat.call = None  # its arrays go before others come
-    _seat.call = order.ready()
+    _seat.call = given.ready()
     _seat.call()
     at_rest()
     return None

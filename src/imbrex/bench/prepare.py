@@ -36,32 +36,32 @@ def prepare(
     wanted: Iterable[Wanted], jobs: int, report: Callable[[Wanted, str | None], None] | None = None
 ) -> dict[Wanted, str | None]:
     """The answers.  report: hears each as it comes."""
-    orders = list(dict.fromkeys(wanted))
+    every = list(dict.fromkeys(wanted))
     here = threading.local()
     workers: list[Isolated] = []
 
-    def answered(order: Wanted) -> str | None:
+    def answered(one: Wanted) -> str | None:
         if not hasattr(here, "worker"):
             here.worker = Isolated(compiled)
             workers.append(here.worker)
-        found = here.worker(order, LIMIT_S)
+        found = here.worker(one, LIMIT_S)
         answer = f"{found.kind}: {found.message}" if isinstance(found, Failed) else found
         if report is not None:
-            report(order, answer)
+            report(one, answer)
         return answer
 
     try:
-        with ThreadPoolExecutor(max(1, min(jobs, len(orders)))) as pool:
-            return dict(zip(orders, pool.map(answered, orders), strict=True))
+        with ThreadPoolExecutor(max(1, min(jobs, len(every)))) as pool:
+            return dict(zip(every, pool.map(answered, every), strict=True))
     finally:
         for worker in workers:
             worker.end()
 
 
-def compiled(order: Wanted) -> str | None:
+def compiled(one: Wanted) -> str | None:
     """What a process of its own does."""
     try:
-        compile(order.problem, order.target, order.tuning, schedule=order.schedule, algorithm=order.algorithm)
+        compile(one.problem, one.target, one.tuning, schedule=one.schedule, algorithm=one.algorithm)
     except Diagnostic as error:
         return str(error)
     return None

@@ -55,8 +55,8 @@ def command(
     chosen = Choices(target, emulate, thread_count(threads), layout, Constraints())
     began = time.monotonic()
     times = weighted(problems_of(sources, layout, {chosen.target.chip}, skipped))
-    orders = [CompileJob(problem, chosen.target, chosen.threads) for problem in times]
-    found = [replace(one, times=times[one.problem]) for one in warmed(orders, jobs)]
+    compile_jobs = [CompileJob(problem, chosen.target, chosen.threads) for problem in times]
+    found = [replace(one, times=times[one.problem]) for one in warmed(compile_jobs, jobs)]
     if form == "json":
         click.echo(json_text({"results": [_json(one) for one in found], "skipped": skipped.lines}))
     else:

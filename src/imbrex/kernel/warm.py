@@ -85,40 +85,42 @@ def problems_of(given: object) -> list[Problem]:
 
 
 def warmed(
-    orders: Sequence[CompileJob], jobs: int | None = None, report: Callable[[Warmed], None] | None = None
+    compile_jobs: Sequence[CompileJob],
+    jobs: int | None = None,
+    report: Callable[[Warmed], None] | None = None,
 ) -> list[Warmed]:
-    """What came of each order, in their order, each once.  report: called with each as it is done."""
+    """What came of each job, in their order, each once.  report: called with each as it is done."""
     times: dict[CompileJob, int] = {}
-    for order in orders:
-        times[order] = times.get(order, 0) + 1
+    for job in compile_jobs:
+        times[job] = times.get(job, 0) + 1
     found: dict[CompileJob, Warmed] = {}
 
-    def done(order: CompileJob, seconds: float, error: str | None = None) -> None:
-        found[order] = Warmed(order.problem, seconds, error, times[order])
+    def done(job: CompileJob, seconds: float, error: str | None = None) -> None:
+        found[job] = Warmed(job.problem, seconds, error, times[job])
         if report is not None:
-            report(found[order])
+            report(found[job])
 
     missing: list[CompileJob] = []
-    for order in times:
-        if _is_built(order):
-            done(order, 0.0)
+    for job in times:
+        if _is_built(job):
+            done(job, 0.0)
         else:
-            missing.append(order)
+            missing.append(job)
     if missing:
         count = min(len(missing), jobs or builders_of(missing[0].target))
         with _progress(len(missing), count) as advance, Workers(compiled, count, COMPILE_S) as workers:
-            waiting = {workers.submit(order): order for order in missing}
+            waiting = {workers.submit(job): job for job in missing}
             for future in as_completed(waiting):
                 answer = future.result()
                 is_lost = isinstance(answer, Failed)
                 done(waiting[future], 0.0 if is_lost else answer, answer.message if is_lost else None)
                 advance()
-    return [found[order] for order in times]
+    return [found[job] for job in times]
 
 
-def compiled(order: CompileJob) -> float:
+def compiled(job: CompileJob) -> float:
     """Compiles into the cache, in this process; seconds, 0 where it was there."""
-    return compile(order.problem, order.target, threads=order.threads).compile_s
+    return compile(job.problem, job.target, threads=job.threads).compile_s
 
 
 def expect_warmed(found: Sequence[Warmed]) -> None:
@@ -135,11 +137,11 @@ def builders_of(target: Target) -> int:
     return max(1, min(16, cores if target.is_native else cores - 1))
 
 
-def _is_built(order: CompileJob) -> bool:
+def _is_built(job: CompileJob) -> bool:
     """Is it in the cache?  What cannot be asked for is not: its compiler says why."""
     token = OFFERED.set("built")
     try:
-        compiled(order)
+        compiled(job)
     except (NotBuilt, Diagnostic):
         return False
     finally:

@@ -60,28 +60,28 @@ class Background:
         self._open = 0
         self._workers: Workers[CompileJob, float] | None = None
 
-    def ask(self, order: CompileJob) -> None:
+    def ask(self, job: CompileJob) -> None:
         """Has it compiled, if that was not asked before."""
         with self._changed:
-            if order in self._requested:
+            if job in self._requested:
                 return
-            self._requested.add(order)
+            self._requested.add(job)
             self._open += 1
             if self._workers is None:
-                self._workers = Workers(compiled, builders_of(order.target), COMPILE_S)
-            future = self._workers.submit(order)
-        future.add_done_callback(lambda done: self._done(order, done))
+                self._workers = Workers(compiled, builders_of(job.target), COMPILE_S)
+            future = self._workers.submit(job)
+        future.add_done_callback(lambda done: self._done(job, done))
 
     def wait(self) -> None:
         """Waits until all that was asked for is compiled."""
         with self._changed:
             self._changed.wait_for(lambda: not self._open)
 
-    def _done(self, order: CompileJob, future: Future[float | Failed]) -> None:
+    def _done(self, job: CompileJob, future: Future[float | Failed]) -> None:
         error = future.exception()
         answer = Failed("error", str(error)) if error is not None else future.result()
         if isinstance(answer, Failed) and threading.main_thread().is_alive():  # else all processes end
-            _tell(order, answer.message)
+            _tell(job, answer.message)
         with self._changed:
             self._open -= 1
             if not self._open and self._workers is not None:
@@ -90,12 +90,12 @@ class Background:
             self._changed.notify_all()
 
 
-def _tell(order: CompileJob, message: str) -> None:
+def _tell(job: CompileJob, message: str) -> None:
     """What a kernel that cannot be compiled means: where it was to serve all numbers, each has its own."""
-    if order.problem.run_time is not None:
-        refuse(order.problem, order.target, order.threads, message)
+    if job.problem.run_time is not None:
+        refuse(job.problem, job.target, job.threads, message)
         return
-    refused = f"no kernel of {problem_text(order.problem)}: {message}"
+    refused = f"no kernel of {problem_text(job.problem)}: {message}"
     warnings.warn(f"{refused}; torch's own op answers instead", stacklevel=2)
 
 
@@ -103,11 +103,11 @@ _background = Background()
 _collector: list[CompileJob] | None = None
 
 
-def _ask(order: CompileJob) -> None:
+def _ask(job: CompileJob) -> None:
     if _collector is not None:
-        _collector.append(order)
+        _collector.append(job)
     else:
-        _background.ask(order)
+        _background.ask(job)
 
 
 @contextmanager

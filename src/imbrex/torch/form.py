@@ -35,12 +35,12 @@ _CHANGED: Final = "imbrex_was_contiguous"
 @dataclass(frozen=True)
 class Form:
     """rows: one a layer; those without a reason are swapped.  is_last: filters lie channels_last.
-    orders: the kernels that the example asks for.
+    compile_jobs: the kernels that the example asks for.
     """
 
     rows: tuple[Row, ...]
     is_last: bool = False
-    orders: tuple[CompileJob, ...] = field(default=(), compare=False)
+    compile_jobs: tuple[CompileJob, ...] = field(default=(), compare=False)
 
     @property
     def swaps(self) -> bool:

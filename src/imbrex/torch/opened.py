@@ -16,18 +16,18 @@ __all__ = ["Opened"]
 
 
 class Opened:
-    """orders: kernels of the numbers that the example has, whose problems are opened.  jobs: processes."""
+    """compile_jobs: kernels of the numbers that the example has, to be opened.  jobs: processes."""
 
-    def __init__(self, orders: Iterable[CompileJob], jobs: int | None = None) -> None:
+    def __init__(self, compile_jobs: Iterable[CompileJob], jobs: int | None = None) -> None:
         self._lock = threading.Lock()
-        self._orders, self._jobs = tuple(dict.fromkeys(orders)), jobs
+        self._compile_jobs, self._jobs = tuple(dict.fromkeys(compile_jobs)), jobs
 
     def compile(self) -> None:
         """Compiles them, once; where a number cannot be left open, each has its own kernel."""
         with self._lock:
-            orders, self._orders = self._orders, ()
-            opened = [(open_problem(order.problem), order) for order in orders]
-            made = (CompileJob(of, order.target, order.threads) for of, order in opened if of is not None)
+            compile_jobs, self._compile_jobs = self._compile_jobs, ()
+            opened = [(open_problem(job.problem), job) for job in compile_jobs]
+            made = (CompileJob(of, job.target, job.threads) for of, job in opened if of is not None)
             if not (jobs := list(dict.fromkeys(made))):
                 return
             of = f"{len(jobs)} kernels are compiled for all further numbers, as 'batches' says"

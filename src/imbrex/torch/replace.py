@@ -32,7 +32,7 @@ from imbrex.torch.fusion import Chain, Fused, chains, fused_class
 from imbrex.torch.layer import LAYERS, Layer, Swapped
 from imbrex.torch.opened import Opened
 from imbrex.torch.report import Replaced, Row
-from imbrex.torch.trial import Trial, orders_of, timed
+from imbrex.torch.trial import Trial, ask_for_kernels, timed
 from imbrex.tuner.interface import tune as tuned
 
 __all__ = ["replace", "restore"]
@@ -244,7 +244,7 @@ def _forms(
     try:
         fused = {} if is_training else _chains(model, usable)
         trials = {one.name: Trial(one, fused.get(one.name, Chain(one.name)), is_training) for one in usable}
-        orders, errors = _compiled(list(trials.values()), wishes.tune, wishes.jobs)
+        compile_jobs, errors = _compiled(list(trials.values()), wishes.tune, wishes.jobs)
         good = [trial for name, trial in trials.items() if name not in errors]
         times = timed(good, wishes.cuda_graph) if wishes.measure else {}
     finally:
@@ -255,7 +255,7 @@ def _forms(
         reason = one.reason or errors.get(one.name)
         rows.append(Row(one.name, one.kind, reason, *times.get(one.name, (None, None)), fused_with))
     faster = tuple(row if row.slower is None else row.left(row.slower) for row in rows)
-    return [Form(of, is_last, orders) for of in (faster, *([tuple(rows)] if wishes.measure else []))]
+    return [Form(of, is_last, compile_jobs) for of in (faster, *([tuple(rows)] if wishes.measure else []))]
 
 
 def _take(model: Any, found: Sequence[Candidate], form: Form, wishes: _Wishes) -> None:
@@ -264,7 +264,7 @@ def _take(model: Any, found: Sequence[Candidate], form: Form, wishes: _Wishes) -
     if form.is_last:
         channels_last([one for one in found if one.reason is None])
     waits = not wishes.fallback and wishes.batches == "any"
-    opened = Opened(form.orders, wishes.jobs) if waits else None
+    opened = Opened(form.compile_jobs, wishes.jobs) if waits else None
     for one, row in zip(found, form.rows, strict=True):
         if row.reason is None:
             _swap(one.module, Swapped(wishes.fallback, wishes.batches, opened=opened))
@@ -314,21 +314,21 @@ def _compiled(
     wanted: dict[str, list[CompileJob]] = {}
     errors: dict[str, str] = {}
     for trial in trials:
-        with collected() as orders:
+        with collected() as compile_jobs:
             try:
-                orders_of(trial)
+                ask_for_kernels(trial)
             except (Diagnostic, TypeError, ValueError) as error:
                 errors[trial.candidate.name] = str(error).partition("\n")[0]
-        wanted[trial.candidate.name] = orders
-    every = [order for orders in wanted.values() for order in orders]
+        wanted[trial.candidate.name] = compile_jobs
+    every = [job for compile_jobs in wanted.values() for job in compile_jobs]
     failed = {one.problem: one.error for one in warmed(every, jobs) if one.error is not None}
     if tune is not None:
-        good = [order for order in dict.fromkeys(every) if order.problem not in failed]
-        for order in good:
-            tuned(order.problem, order.target, threads=order.threads, effort=tune, jobs=jobs)
+        good = [job for job in dict.fromkeys(every) if job.problem not in failed]
+        for job in good:
+            tuned(job.problem, job.target, threads=job.threads, effort=tune, jobs=jobs)
         failed |= {one.problem: one.error for one in warmed(good, jobs) if one.error is not None}
-    for name, orders in wanted.items():
-        for order in orders:
-            if order.problem in failed:
-                errors.setdefault(name, f"no kernel: {failed[order.problem]}")
-    return tuple(order for order in every if order.problem not in failed), errors
+    for name, compile_jobs in wanted.items():
+        for job in compile_jobs:
+            if job.problem in failed:
+                errors.setdefault(name, f"no kernel: {failed[job.problem]}")
+    return tuple(job for job in every if job.problem not in failed), errors

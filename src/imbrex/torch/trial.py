@@ -14,7 +14,7 @@ from imbrex.torch.clock import sampler
 from imbrex.torch.fusion import Chain
 from imbrex.torch.layer import plain
 
-__all__ = ["Trial", "orders_of", "timed"]
+__all__ = ["Trial", "ask_for_kernels", "timed"]
 
 torch: Any = import_module("torch")
 
@@ -65,7 +65,7 @@ class Trial:
         return _quiet(lambda: layer.fused(*options)), _quiet(lambda: plain(layer, *options))
 
 
-def orders_of(trial: Trial) -> None:
+def ask_for_kernels(trial: Trial) -> None:
     """Calls a layer once on each of its tensors, so that its kernels are asked for."""
     for like in trial.candidate.met:
         trial.calls(like)[0]()

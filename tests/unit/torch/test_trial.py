@@ -13,7 +13,7 @@ from imbrex.torch.candidate import Candidate, Met  # noqa: E402
 from imbrex.torch.fallback import collected  # noqa: E402
 from imbrex.torch.fusion import Chain  # noqa: E402
 from imbrex.torch.layer import LAYERS, Swapped  # noqa: E402
-from imbrex.torch.trial import Trial, orders_of  # noqa: E402
+from imbrex.torch.trial import Trial, ask_for_kernels  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("in_process")
 nn: Any = torch.nn
@@ -48,9 +48,9 @@ def test_gradients_are_those_that_training_needs(needs_grad: bool, frozen: tuple
     needed = [name for name in shapes if name not in frozen and (needs_grad or name != "input")]
     wanted = [shapes[name] for name in needed] or [(2, 4, 6, 5)]
     assert [tuple(tensor.shape) for tensor in results(one)] == wanted
-    with collected() as orders:
-        orders_of(trial(one.chain, True, needs_grad, frozen, fallback=True))
-    directions = {order.problem.direction for order in orders if isinstance(order.problem, Conv2d)}
+    with collected() as compile_jobs:
+        ask_for_kernels(trial(one.chain, True, needs_grad, frozen, fallback=True))
+    directions = {job.problem.direction for job in compile_jobs if isinstance(job.problem, Conv2d)}
     of = {"input": "backward_data", "weight": "backward_weight"}
     assert directions == {"forward"} | {of[name] for name in needed if name in of}
 
