@@ -117,7 +117,7 @@ class WavesCopy:
     """The same in slices, see `view.gemm.tile.Share`; a direct copy has the width of a read alone.
 
     lds_numbers: of the block's layout, see `view.stage.lds`.  tap_rows: of a step of several taps, the rows
-    of the tile in LDS, and how many it is from those of a tap to the next, see `view.gemm.tap_rows`.
+    of the tile in LDS, and how many it is from those of a tap to the next, see `view.gemm.sliding_tile`.
     """
 
     source_data_per_read: int

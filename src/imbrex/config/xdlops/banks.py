@@ -15,7 +15,7 @@ from typing import assert_never
 
 from imbrex.chip import BANK_BYTES, VECTOR_BYTES, GpuMachine
 from imbrex.index.map import Dim, Layer, Map
-from imbrex.view.gemm.tap_rows import TapRows, taps
+from imbrex.view.gemm.sliding_tile import SlidingTile, taps
 from imbrex.view.gemm.tile import CopySplit, copy_slices
 from imbrex.view.mma import wave
 from imbrex.view.mma.wave import Side, WaveTiles
@@ -46,7 +46,7 @@ class LdsTile:
     write_elements: int
     machine: GpuMachine
     turned: int = 0
-    taps: TapRows | None = None
+    taps: SlidingTile | None = None
 
     @property
     def pack(self) -> int:

@@ -21,7 +21,7 @@ from imbrex.config.context import GemmContext, round_up
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.banks import LdsTile, LdsTraffic, layout_of, traffic_of
 from imbrex.config.xdlops.stage import TileCopy
-from imbrex.view.gemm.tap_rows import TapRows
+from imbrex.view.gemm.sliding_tile import SlidingTile
 from imbrex.view.mma.wave import TURNED_BYTES, Side, WaveTiles, parts_of
 from imbrex.view.stage.lds import LdsKind, LdsLayout
 
@@ -162,7 +162,7 @@ class XdlopsPlan:
         return TileCopy(t.k_copied, rows, t.kpack, self.block_size, c.b, c.dtype.bytes)
 
     @cached_property
-    def taps(self) -> tuple[TapRows | None, TapRows] | None:
+    def taps(self) -> tuple[SlidingTile | None, SlidingTile] | None:
         """How the taps of a step lie in A's and in B's tile: each has its own rows of the filter, or its own
         tile where these are read ahead, and shares those of pixels, of which whole vectors of all work items
         are loaded.
@@ -172,8 +172,8 @@ class XdlopsPlan:
             return None
         copied = self.block_size * VECTOR_BYTES // (t.k_copied * self.context.dtype.bytes)
         rows = round_up(t.n_per_block + (t.taps - 1) * abs(found.step), max(1, copied))
-        own = None if t.copy == "ahead" else TapRows(t.taps, t.m_per_block * t.taps, t.m_per_block)
-        return own, TapRows(t.taps, rows, found.step)
+        own = None if t.copy == "ahead" else SlidingTile(t.taps, t.m_per_block * t.taps, t.m_per_block)
+        return own, SlidingTile(t.taps, rows, found.step)
 
     def direct_vector(self, copy: TileCopy) -> int | None:
         """Elements that a lane loads into LDS at once, neighbours in k, or in m or n where reads transpose

@@ -19,7 +19,7 @@ from imbrex.ir.rewrite import Run, properties, require_static
 from imbrex.ir.shape import shape_of
 from imbrex.view.gemm import tile
 from imbrex.view.gemm.product import overhang, overlap
-from imbrex.view.gemm.tap_rows import TapRows, tap_rows
+from imbrex.view.gemm.sliding_tile import SlidingTile, loaded
 from imbrex.view.gemm.tile import Grid, Taps
 
 
@@ -38,7 +38,7 @@ class View:
 @dataclass(frozen=True)
 class Tiles:
     """a and b are (step, workgroup, k, m or n), c is (workgroup, m, n).  scales: of a and of b, seen as they
-    are, of a microscaled product.  Of steps of several taps, a and b are as `tile.tap_rows` has them.
+    are, of a microscaled product.  Of steps of several taps, a and b are those of `view.gemm.sliding_tile`.
     """
 
     grid: Grid
@@ -82,11 +82,11 @@ class StepTaps:
     """
 
     of: Taps
-    a: TapRows | None
-    b: TapRows
+    a: SlidingTile | None
+    b: SlidingTile
 
 
-def _window(seen: View, grid: Grid, side: str, rows: TapRows | None, run: Run) -> View:
+def _window(seen: View, grid: Grid, side: str, rows: SlidingTile | None, run: Run) -> View:
     """A's tile of each step of each workgroup, or B's; what overhangs the matrix does not exist."""
     name = "a" if side == "m" else "b"
     if grid.taps is None:
@@ -94,7 +94,7 @@ def _window(seen: View, grid: Grid, side: str, rows: TapRows | None, run: Run) -
     if rows is not None and not rows.is_apart(grid.own(side)):
         beyond = overlap(seen.dims, f"gemm{side.upper()}", rows.rows - grid.own(side))
         seen = seen.under(beyond, "padded", run)
-    return seen.under(tap_rows(seen.dims, grid, side, rows), name, run)
+    return seen.under(loaded(seen.dims, grid, side, rows), name, run)
 
 
 def _slowest(op: GridwiseGemmExOp) -> str:

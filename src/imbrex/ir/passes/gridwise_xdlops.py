@@ -34,8 +34,8 @@ from imbrex.ir.passes.threadwise_waves import Fragments, Scales, fragments_of
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import LDS, PRIVATE, element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view.gemm import tap_rows
-from imbrex.view.gemm.tap_rows import TapRows
+from imbrex.view.gemm import sliding_tile
+from imbrex.view.gemm.sliding_tile import SlidingTile
 from imbrex.view.gemm.tile import Taps
 from imbrex.view.mma import wave
 from imbrex.view.mma.wave import Side, WaveTiles
@@ -64,17 +64,17 @@ def taps_of(op: GridwiseGemmExOp, plan: WavesBlock) -> StepTaps | None:
             f"a step of {plan.k_per_block} of k has {count} taps with a part of {channels} channels each"
         )
         raise InvalidOp(op, message, "k_per_block")
-    a = None if plan.copy == "ahead" else _tap_rows(op, "a", count, plan.a, plan.m_per_block)
-    return StepTaps(Taps(count, channels), a, _tap_rows(op, "b", count, plan.b, plan.n_per_block))
+    a = None if plan.copy == "ahead" else _sliding_tile(op, "a", count, plan.a, plan.m_per_block)
+    return StepTaps(Taps(count, channels), a, _sliding_tile(op, "b", count, plan.b, plan.n_per_block))
 
 
-def _tap_rows(op: GridwiseGemmExOp, name: str, count: int, given: WavesCopy, own: int) -> TapRows:
+def _sliding_tile(op: GridwiseGemmExOp, name: str, count: int, given: WavesCopy, own: int) -> SlidingTile:
     rows, step = given.tap_rows if len(given.tap_rows) == 2 else (0, 0)
     if rows < own + (count - 1) * abs(step) or step == 0:
         key = f"matrix_{name}_tap_rows"
         message = f"'{key}' are the rows of a tile of {count} taps and those from a tap to the next"
         raise InvalidOp(op, f"{message}; got {list(given.tap_rows)} for {own} rows", key)
-    return TapRows(count, rows, step)
+    return SlidingTile(count, rows, step)
 
 
 def workgroup(given: Workgroup, plan: WavesBlock) -> Reduction | None:
@@ -168,9 +168,9 @@ class _Waves:
         a, b = self.operands
         outers = plan.k_copied // cut.k_step
         parts = wave.parts_of(outers)
-        rows = TapRows(count, *plan.b.tap_rows)
+        rows = SlidingTile(count, *plan.b.tap_rows)
         dims = [Dim(name, size or 0) for name, size in zip("kn", shape_of(b.lds[0]), strict=True)]
-        of_taps = [tap_rows.tap(dims, plan.n_per_block, rows, number) for number in range(count)]
+        of_taps = [sliding_tile.tap(dims, plan.n_per_block, rows, number) for number in range(count)]
         b_views = [
             [fragments_of(run.view(tile, layers, "tap"), "n", cut, run) for layers in of_taps]
             for tile in b.lds
@@ -217,9 +217,9 @@ class _Matrix:
         return self.plan.m_per_block if self.name == "a" else self.plan.n_per_block
 
     @property
-    def taps(self) -> TapRows | None:
+    def taps(self) -> SlidingTile | None:
         """How the taps of a step lie in the tile."""
-        return TapRows(self.plan.taps[0], *self.given.tap_rows) if self.given.tap_rows else None
+        return SlidingTile(self.plan.taps[0], *self.given.tap_rows) if self.given.tap_rows else None
 
     @property
     def buffers(self) -> int:
@@ -236,7 +236,9 @@ class _Matrix:
     def multiplied(self) -> tuple[Layer, ...]:
         """The tile with k of all taps, over the one that is copied; no layer where that is the same."""
         taps = self.taps
-        return () if taps is None or self.plan.copy == "ahead" else tap_rows.taps(self.dims, self.own, taps)
+        return (
+            () if taps is None or self.plan.copy == "ahead" else sliding_tile.taps(self.dims, self.own, taps)
+        )
 
     @property
     def stored(self) -> Map:

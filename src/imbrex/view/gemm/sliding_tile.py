@@ -2,10 +2,10 @@
 
 Each function gives layers, topmost first, to lay over the dims of an operand or of a buffer.
 
-    tap_rows   (step, workgroup, k, m)   over (gemmK, gemmM): the tile that one step loads, k of one tap
+    loaded     (step, workgroup, k, m)   over (gemmK, gemmM): the tile that one step loads, k of one tap
     taps, tap  (k, m)                    over (k, m) in LDS: such a tile with k of all taps, or of one
 
-Law: `taps` of what `tap_rows` loads is A[k, m], and B[k, n] wherever its taps are views of one another
+Law: `taps` of what `loaded` gives is A[k, m], and B[k, n] wherever its taps are views of one another
 (`view.conv.row_taps.RowTaps`), with k in the order (row, chunk of channels, tap, channel).
 """
 
@@ -18,11 +18,11 @@ from imbrex.index.map import Dim, Entry, Layer, layer_over, replacing
 from imbrex.index.rule import Broadcast, Embed, Fixed, Merge, PassThrough, Unmerge
 from imbrex.view.gemm.tile import OTHER, Grid, of_workgroups
 
-__all__ = ["TapRows", "tap", "tap_rows", "taps"]
+__all__ = ["SlidingTile", "loaded", "tap", "taps"]
 
 
 @dataclass(frozen=True)
-class TapRows:
+class SlidingTile:
     """An operand's tile in LDS, whose taps are views of it: k are channels of one tap.
 
     count: of taps.  rows: of the tile.  step: from the rows of a tap to those of the next; as many as a tap
@@ -43,7 +43,7 @@ class TapRows:
         return self.step == own
 
 
-def tap_rows(dims: Sequence[Dim], grid: Grid, side: str, tile: TapRows | None) -> tuple[Layer, ...]:
+def loaded(dims: Sequence[Dim], grid: Grid, side: str, tile: SlidingTile | None) -> tuple[Layer, ...]:
     """A's tile (side "m") or B's (side "n") of one step of several taps: k are channels of one tap.
 
     Where taps overlap, rows beyond the block are those of the next ones: of the tap whose rows come first.
@@ -81,14 +81,14 @@ def tap_rows(dims: Sequence[Dim], grid: Grid, side: str, tile: TapRows | None) -
     return (of_workgroups(steps.upper, grid), steps, blocks)
 
 
-def tap(dims: Sequence[Dim], own: int, tile: TapRows, number: int) -> tuple[Layer, ...]:
+def tap(dims: Sequence[Dim], own: int, tile: SlidingTile, number: int) -> tuple[Layer, ...]:
     """The `own` rows of a tap of a tile (k, m or n)."""
     (k, _), (side, _) = dims
     row: Entry = (Embed((1,), tile.first + number * tile.step), side, side)
     return (layer_over(dims, (PassThrough(), k, k), row, order=None, **{side: own}),)
 
 
-def taps(dims: Sequence[Dim], own: int, tile: TapRows) -> tuple[Layer, ...]:
+def taps(dims: Sequence[Dim], own: int, tile: SlidingTile) -> tuple[Layer, ...]:
     """A tile (k, m or n) of which k are the channels of one tap, as k of all taps and `own` rows."""
     (k, channels), (side, _) = dims
     slid = layer_over(

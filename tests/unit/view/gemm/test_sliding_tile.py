@@ -12,7 +12,7 @@ from imbrex.view.conv.implicit_gemm import Convolution
 from imbrex.view.conv.raster import RasterDirection
 from imbrex.view.conv.row_taps import RowTaps, abreast, row_taps
 from imbrex.view.gemm.product import overhang, overlap
-from imbrex.view.gemm.tap_rows import TapRows, tap, tap_rows, taps
+from imbrex.view.gemm.sliding_tile import SlidingTile, loaded, tap, taps
 from imbrex.view.gemm.tile import Grid, Taps
 
 from ..points import offsets
@@ -50,11 +50,11 @@ def test_taps_of_the_filter_lie_apart(direction: RasterDirection, has_own: bool)
     a, _, _, grid, found = grid_of(direction)
     plain = offsets(a)[order_of_k(grid)].reshape(grid.k_steps, -1, grid.m_blocks, M).swapaxes(1, 2)
     if has_own:
-        tiles = offsets(Map((*tap_rows(a.upper, grid, "m", None), *a.layers)))
+        tiles = offsets(Map((*loaded(a.upper, grid, "m", None), *a.layers)))
         got = tiles.transpose(0, 2, 1, 3, 4).reshape(grid.k_steps, grid.workgroups, -1, M)
     else:
-        rows = TapRows(found.count, found.count * M, M)
-        tiles = offsets(Map((*tap_rows(a.upper, grid, "m", rows), *a.layers)))
+        rows = SlidingTile(found.count, found.count * M, M)
+        tiles = offsets(Map((*loaded(a.upper, grid, "m", rows), *a.layers)))
         seen = offsets(Map(taps((Dim("k", STEP), Dim("m", rows.rows)), M, rows)))
         got = tiles.reshape(grid.k_steps, grid.workgroups, -1)[:, :, seen]
     assert np.array_equal(got[:, :: grid.n_blocks], plain)
@@ -64,10 +64,10 @@ def test_taps_of_the_filter_lie_apart(direction: RasterDirection, has_own: bool)
 def test_taps_of_pixels_overlap(direction: RasterDirection) -> None:
     """Where a column is stored; others go into no sum that counts."""
     _, b, c, grid, found = grid_of(direction)
-    rows = TapRows(found.count, N + (found.count - 1) * abs(found.step) + 1, found.step)
+    rows = SlidingTile(found.count, N + (found.count - 1) * abs(found.step) + 1, found.step)
     beyond = overlap(b.upper, "gemmN", rows.rows - N)
     dims = beyond[0].upper
-    tiles = offsets(Map((*tap_rows(dims, grid, "n", rows), *beyond, *b.layers)))
+    tiles = offsets(Map((*loaded(dims, grid, "n", rows), *beyond, *b.layers)))
     flat = tiles.reshape(grid.k_steps, grid.workgroups, -1)[:, : grid.n_blocks]
     tile = Dim("k", STEP), Dim("n", rows.rows)
     together = flat[:, :, offsets(Map(taps(tile, N, rows)))]
