@@ -11,12 +11,12 @@ from imbrex.chip import GpuMachine, Machine
 from imbrex.cli.options import Choices, choices, format_option, sources
 from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text
-from imbrex.config import choose, share_cost, tile_order
+from imbrex.config import choose, schedule_choice, tile_order
 from imbrex.config import tuning as tunings
 from imbrex.config.context import GemmContext
 from imbrex.config.general import choice as general_choice
 from imbrex.config.general.plan import GeneralTuning
-from imbrex.config.share_cost import Offer, margin
+from imbrex.config.schedule_choice import Offer, margin
 from imbrex.config.tile_order import GAIN, RasterOffer
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup import choice as warpgroup_choice
@@ -148,8 +148,8 @@ def _offered(context: GemmContext, request: Request) -> tuple[list[Offer], Offer
         if given is None or isinstance(given, GeneralTuning):
             whole = general_choice.offers(context, machine, given)
             return list(whole), general_choice.taken(whole), general_choice.MARGIN
-    found = share_cost.offers(context, machine, family, given)
-    return found, share_cost.best(context, machine, family, given), margin(found, context, machine)
+    found = schedule_choice.offers(context, machine, family, given)
+    return found, schedule_choice.best(context, machine, family, given), margin(found, context, machine)
 
 
 def _why(found: list[Offer], taken: Offer, least_saved: float) -> str:

@@ -6,7 +6,7 @@ context, access             what a tuning may know of a product: its sizes, and 
 kinds                       a row for each kind of tuning; its plan, rules, space and model are a folder
                             each: general/, xdlops/, warpgroup/, halo/, halo_weight/, cpu/
 tuning, tiles, strips       values and texts: of a tuning, of a schedule of tiles, of strips of lanes
-choose, tuned_product       the tuning of one product; its schedule by share_cost and tile_order
+choose, tuned_product       the tuning of one product; its schedule by schedule_choice and tile_order
 configuration, configured   the value and its text; the one that the models choose for a request
 candidates, modelled        all legal ones, and what the models say of each
 launch_hints                what each launch is told beside its tuning: threads, waves

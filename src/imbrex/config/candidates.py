@@ -24,7 +24,7 @@ from operator import attrgetter
 from typing import Final, TypeAlias
 
 from imbrex.chip import CpuMachine, GpuMachine, Machine
-from imbrex.config import choose, share_cost, tuned_product
+from imbrex.config import choose, schedule_choice, tuned_product
 from imbrex.config.algorithm.choice import algorithm_of, alternatives, plain_of
 from imbrex.config.algorithm.cost import in_all
 from imbrex.config.algorithm.depthwise import strips_shape
@@ -45,7 +45,7 @@ from imbrex.config.matrix_unit import has_matrix_instructions
 from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request
-from imbrex.config.share_cost import Offer
+from imbrex.config.schedule_choice import Offer
 from imbrex.config.spent import Spent, behind, spent_of_all
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.tuning import is_pipelined
@@ -206,7 +206,7 @@ def _offers(product: Product, request: Request) -> Iterator[Offer]:
         return warpgroup_choice.every(product.context, machine)
     if isinstance(machine, GpuMachine) and machine.multiprocessor:
         return general_choice.every(product.context, machine)
-    return share_cost.every(product.context, machine, kind)
+    return schedule_choice.every(product.context, machine, kind)
 
 
 def _windows(request: Request, of: Configuration) -> Iterator[tuple[Configuration, float]]:

@@ -8,7 +8,7 @@ from imbrex.config.configuration import Configuration, TunedProduct
 from imbrex.config.context import GemmContext
 from imbrex.config.products import products
 from imbrex.config.request import Request
-from imbrex.config.share_cost import shared_cycles
+from imbrex.config.schedule_choice import shared_cycles
 from imbrex.config.xdlops.cost import prediction_of
 from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
 from imbrex.timing.kernel import device_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from imbrex.chip import WARPGROUPS, GpuMachine, Machine
-from imbrex.config import choose, share_cost
+from imbrex.config import choose, schedule_choice
 from imbrex.config.configuration import TunedProduct
 from imbrex.config.context import GemmContext
 from imbrex.config.general import choice as general_choice
@@ -42,7 +42,7 @@ def chosen(
     return TunedProduct(tuning, resolved(tuning, shared, machine))
 
 
-def of_offer(offer: share_cost.Offer, context: GemmContext, machine: Machine) -> TunedProduct:
+def of_offer(offer: schedule_choice.Offer, context: GemmContext, machine: Machine) -> TunedProduct:
     """An offer's tuning and schedule, with an order of tiles where one is worth it."""
     schedule = ordered(offer.schedule, offer.tuning, context, machine)
     return TunedProduct(offer.tuning, resolved(offer.tuning, schedule, machine))
@@ -83,10 +83,10 @@ def _scheduled(
         assert given is None or isinstance(given, GeneralTuning)
         return general_choice.scheduled(context, machine, given)
     if schedule == AUTO:
-        offer = share_cost.best(context, machine, family, given)
+        offer = schedule_choice.best(context, machine, family, given)
         return offer.tuning, ordered(offer.schedule, offer.tuning, context, machine)
     assert isinstance(schedule, TileSchedule)
-    taken = given or share_cost.tuning_for(schedule, context, machine, family)
+    taken = given or schedule_choice.tuning_for(schedule, context, machine, family)
     return taken, ordered(schedule, taken, context, machine)
 
 

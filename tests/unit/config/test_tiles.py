@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imbrex.chip import CPU_ISAS, GPU_MACHINES
-from imbrex.config import share_cost
+from imbrex.config import schedule_choice
 from imbrex.config.access import context_of
 from imbrex.config.algorithm.task import gemm_task_of
 from imbrex.config.context import Access, GemmContext
@@ -103,23 +103,23 @@ def test_workgroups_are_the_machines_where_none_are_given() -> None:
 
 
 def test_one_tile_with_a_long_k_is_shared() -> None:
-    offer = share_cost.best(gemm(64, 64, 65536), TWO, "cpu")
+    offer = schedule_choice.best(gemm(64, 64, 65536), TWO, "cpu")
     assert offer.schedule.mode != "data_parallel" and offer.efficiency > 0.9
 
 
 @pytest.mark.parametrize("size", [(512, 512, 512), (4096, 64, 64), (2048, 2048, 256)])
 def test_tiles_that_occupy_everybody_are_not(size: tuple[int, int, int]) -> None:
-    assert share_cost.best(gemm(*size), TWO, "cpu").schedule == DATA_PARALLEL
+    assert schedule_choice.best(gemm(*size), TWO, "cpu").schedule == DATA_PARALLEL
 
 
 def test_where_all_are_busy_a_small_saving_is_not_believed() -> None:
     """Two tiles on two threads: the model finds a tuning that would share, and is not that exact."""
     context = gemm(256, 256, 65536)
-    found = share_cost.offers(context, TWO, "cpu")
+    found = schedule_choice.offers(context, TWO, "cpu")
     first, *others = found
-    assert first.efficiency == 1.0 and others[0].cost > first.cost * (1 - share_cost.BUSY_MARGIN)
-    assert share_cost.best(context, TWO, "cpu").schedule == DATA_PARALLEL
-    assert share_cost.margin(found, context, TWO) == share_cost.BUSY_MARGIN > share_cost.MARGIN
+    assert first.efficiency == 1.0 and others[0].cost > first.cost * (1 - schedule_choice.BUSY_MARGIN)
+    assert schedule_choice.best(context, TWO, "cpu").schedule == DATA_PARALLEL
+    assert schedule_choice.margin(found, context, TWO) == schedule_choice.BUSY_MARGIN > schedule_choice.MARGIN
 
 
 @pytest.mark.parametrize(
@@ -133,27 +133,27 @@ def test_what_fills_the_last_round_of_a_gpu_of_waves_is_believed(a: bool, b: boo
     gfx942 = GPU_MACHINES["gfx942"]
     problem = Gemm(8192, 8192, 8192, transpose_a=a, transpose_b=b, dtype="f16")
     context = context_of(gemm_task_of(problem).view, problem.dtype)
-    found = share_cost.offers(context, gfx942, "xdlops")
-    best = share_cost.best(context, gfx942, "xdlops")
+    found = schedule_choice.offers(context, gfx942, "xdlops")
+    best = schedule_choice.best(context, gfx942, "xdlops")
     assert best.schedule.mode == mode
     if mode == "stream_k":
-        assert share_cost.margin(found, context, gfx942) == share_cost.MARGIN
-        assert 1 - share_cost.BUSY_MARGIN < best.cost / found[0].cost < 1 - share_cost.MARGIN
+        assert schedule_choice.margin(found, context, gfx942) == schedule_choice.MARGIN
+        assert 1 - schedule_choice.BUSY_MARGIN < best.cost / found[0].cost < 1 - schedule_choice.MARGIN
 
 
 def test_a_saving_is_what_idle_threads_could_add() -> None:
     """Of one tuning: no mode costs less than data_parallel's time spread over all threads."""
     used = tuning_text("v1:cpu:6,64,96,128,512,16,k_blocked,b,straight")
     for tiles in range(1, 12):
-        first, *others = share_cost.offers(gemm(96, 128 * tiles, 8192), TWO, "cpu", used)
+        first, *others = schedule_choice.offers(gemm(96, 128 * tiles, 8192), TWO, "cpu", used)
         assert all(o.cost > first.cost * first.efficiency for o in others)
-        chosen = share_cost.best(gemm(96, 128 * tiles, 8192), TWO, "cpu", used)
+        chosen = schedule_choice.best(gemm(96, 128 * tiles, 8192), TWO, "cpu", used)
         assert (chosen.schedule == DATA_PARALLEL) == (tiles % 2 == 0 or tiles > 9)
 
 
 def test_one_thread_has_nobody_to_share_with() -> None:
     alone = replace(TWO, threads=1)
-    assert [o.schedule for o in share_cost.offers(gemm(64, 64, 65536), alone, "cpu")] == [DATA_PARALLEL]
+    assert [o.schedule for o in schedule_choice.offers(gemm(64, 64, 65536), alone, "cpu")] == [DATA_PARALLEL]
 
 
 def test_a_nearly_empty_last_wave_of_a_gpu_is_filled() -> None:
@@ -161,8 +161,8 @@ def test_a_nearly_empty_last_wave_of_a_gpu_is_filled() -> None:
     from imbrex.config.general.plan import GeneralTuning
 
     machine, tuning = GPU_MACHINES["gfx942"], GeneralTuning(256, 128, 128, 8, 4, 4)
-    full = share_cost.offers(gemm(128 * 304, 128, 4096), machine, "general", tuning)
-    over = share_cost.offers(gemm(128 * 305, 128, 4096), machine, "general", tuning)
+    full = schedule_choice.offers(gemm(128 * 304, 128, 4096), machine, "general", tuning)
+    over = schedule_choice.offers(gemm(128 * 305, 128, 4096), machine, "general", tuning)
     assert over[0].efficiency < 0.51 and over[1].efficiency > 0.95
-    assert share_cost.best(gemm(128 * 305, 128, 4096), machine, "general", tuning) == over[1]
-    assert share_cost.best(gemm(128 * 304, 128, 4096), machine, "general", tuning) == full[0]
+    assert schedule_choice.best(gemm(128 * 305, 128, 4096), machine, "general", tuning) == over[1]
+    assert schedule_choice.best(gemm(128 * 304, 128, 4096), machine, "general", tuning) == full[0]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from math import inf
 
 from imbrex.chip import SECTOR_BYTES, CpuMachine, GpuMachine
-from imbrex.config import choose, share_cost
+from imbrex.config import choose, schedule_choice
 from imbrex.config.algorithm.product import Lanes, Product, Products
 from imbrex.config.algorithm.table import row_of
 from imbrex.config.channel_cost import channel_cycles
@@ -120,9 +120,9 @@ def _wave_cycles(product: Product, machine: GpuMachine, schedule: TileSchedule |
     """Cycles of a product by waves, with the best tuning of a schedule."""
     context, family = product.context, choose.family_of(product.context, machine)
     if not isinstance(schedule, TileSchedule):
-        return share_cost.best(context, machine, family).cost
-    tuning = share_cost.tuning_for(schedule, context, machine, family)
-    return share_cost.shared_cycles(schedule, tuning, context, machine)
+        return schedule_choice.best(context, machine, family).cost
+    tuning = schedule_choice.tuning_for(schedule, context, machine, family)
+    return schedule_choice.shared_cycles(schedule, tuning, context, machine)
 
 
 def _product_cycles(product: Product, machine: GpuMachine) -> float:

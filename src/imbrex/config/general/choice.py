@@ -18,7 +18,7 @@ from imbrex.config.general.cost import added_cycles, general_cycles
 from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.general.space import HOPPER_SPACE
 from imbrex.config.legal import check
-from imbrex.config.share_cost import Offer
+from imbrex.config.schedule_choice import Offer
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.view.work.streamk import Tiles
 

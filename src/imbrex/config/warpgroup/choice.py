@@ -13,7 +13,7 @@ import numpy as np
 from imbrex.chip import GpuMachine
 from imbrex.config.choose import choose
 from imbrex.config.context import GemmContext
-from imbrex.config.share_cost import Offer
+from imbrex.config.schedule_choice import Offer
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tiles import PARTS as IN_CLUSTER
 from imbrex.config.warpgroup import cluster_k

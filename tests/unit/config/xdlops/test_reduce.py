@@ -6,10 +6,10 @@ import pytest
 
 from imbrex.bench.resnet import LAYERS, conv
 from imbrex.chip import GPU_MACHINES
-from imbrex.config import share_cost
+from imbrex.config import schedule_choice
 from imbrex.config.choose import candidates
 from imbrex.config.products import products
-from imbrex.config.share_cost import Offer
+from imbrex.config.schedule_choice import Offer
 from imbrex.config.tiles import parse
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.reduce import pieces_of, reduced, reductions
@@ -25,7 +25,7 @@ PROBLEM = conv(LAYER, "backward_weight", "nhwc", dtype="f16", batch=64)
 def found(problem: Conv2d | Gemm, chip: str) -> list[Offer]:
     request = Request(problem, machine_for(chip, chip, 1), "hip")
     (product,) = products(problem, configuration_of(request), request.machine).products
-    return share_cost.offers(product.context, request.machine, "xdlops")
+    return schedule_choice.offers(product.context, request.machine, "xdlops")
 
 
 @pytest.mark.parametrize("chip", ["gfx942", "gfx950"])
