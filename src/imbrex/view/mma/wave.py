@@ -34,8 +34,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from imbrex.index.map import Dim, Entry, Layer, replacing
+from imbrex.index.map import Dim, Entry, Layer, Map, replacing
 from imbrex.index.rule import Broadcast, Fixed, Merge, PassThrough, Unmerge
+from imbrex.index.stack import Stack, over
 from imbrex.view.gemm.tile import OTHER
 from imbrex.view.mma import Instruction
 from imbrex.view.mma.fragment import KParts, k_parts, run_of
@@ -154,33 +155,24 @@ def interleaved(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Laye
         return ()
     parts = {"turn_stretch": tiles.rows(side) // run, "turn": turns, "turn_row": run}
     parts = {"turn_group": dict(dims)[side] // (turns * tiles.rows(side)), **parts}
-    below = replacing(dims, (Unmerge(), " ".join(parts), side), order=None, **parts)
-    above = replacing(below.upper, (Merge(), side, "turn_group turn turn_stretch turn_row"))
-    return (_ordered(above, [d.name for d in dims]), below)
+    cut = over(dims).replacing((Unmerge(), " ".join(parts), side), order=None, **parts)
+    rows: Entry = (Merge(), side, "turn_group turn turn_stretch turn_row")
+    return cut.replacing(rows, order=[d.name for d in dims]).layers
 
 
 def fragment(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, ...]:
     """A work item's packs of A (side "m") or B ("n") of a tile (k, side) in LDS."""
     held_by = tiles.instruction.map("a" if side == "m" else "b")
-    turned = interleaved(dims, tiles, side)
-    spread = _spread_operand(turned[0].upper if turned else dims, tiles, side)
-    outer = (*WAVES, "k_outer", f"{side}_tile", "slot_outer")
+    spread = _spread_operand(over(dims).under(*interleaved(dims, tiles, side)), tiles, side)
     inside = "run neighbour" if tiles.is_scaled else "k_chunk k_group k_slot"
-    parts = replacing(spread.upper, (Merge(), "k", inside))
-    blocks = replacing(
-        parts.upper,
-        *_blocks(tiles, side),
-        order=(*outer, *(d.name for d in held_by.lower)),
-        **_sizes(tiles.instruction),
-    )
-    lanes = held_by.with_leading(blocks.upper[: len(outer)]).layers
-    top = replacing(
-        lanes[0].upper,
+    parts = spread.replacing((Merge(), "k", inside))
+    outer = (*WAVES, "k_outer", f"{side}_tile", "slot_outer")
+    lanes = _by_lanes(parts, _blocks(tiles, side), outer, held_by, tiles)
+    return lanes.replacing(
         (Merge(), "workitem", " ".join((*WAVES, "lane"))),
         (Merge(), "slot", "slot_outer register"),
         order=("workitem", "k_outer", f"{side}_tile", "slot"),
-    )
-    return (top, *lanes, blocks, parts, spread, *turned)
+    ).layers
 
 
 def scales(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, ...]:
@@ -189,37 +181,33 @@ def scales(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, ..
     """
     held_by = tiles.instruction.scale_a if side == "m" else tiles.instruction.scale_b
     assert held_by is not None, f"{tiles.instruction} takes no scales"
-    turned = interleaved(dims, tiles, side)
     rows, other, k = _wave_sizes(tiles, side), f"{OTHER[side]}_wave", tiles.instruction.k
     scaled = tiles.instruction.scaled
     runs = {"run": k // scaled, "product": dict(dims)["k"] // k, "neighbour": scaled}
     outer = (*WAVES, f"{side}_tile", "product")
-    spread = replacing(
-        turned[0].upper if turned else dims,
-        (Unmerge(), " ".join(runs), "k"),
-        (Unmerge(), " ".join(rows), side),
-        (Broadcast(), other, ""),
-        order=(*outer, f"{side}_row", "run", "neighbour"),
-        **runs,
-        **rows,
-        **{other: tiles.n_waves if side == "m" else tiles.m_waves},
+    spread = (
+        over(dims)
+        .under(*interleaved(dims, tiles, side))
+        .replacing(
+            (Unmerge(), " ".join(runs), "k"),
+            (Unmerge(), " ".join(rows), side),
+            (Broadcast(), other, ""),
+            order=(*outer, f"{side}_row", "run", "neighbour"),
+            **runs,
+            **rows,
+            **{other: tiles.n_waves if side == "m" else tiles.m_waves},
+        )
     )
-    blocks = replacing(
-        spread.upper,
-        *_blocks(tiles, side),
-        (PassThrough(), "k", "run"),
-        (Fixed(0), "", "neighbour"),
-        order=(*outer, *(d.name for d in held_by.lower)),
-        **_sizes(tiles.instruction),
+    one = [*_blocks(tiles, side), (PassThrough(), "k", "run"), (Fixed(0), "", "neighbour")]
+    return (
+        _by_lanes(spread, one, outer, held_by, tiles)
+        .replacing(
+            (Merge(), "workitem", " ".join((*WAVES, "lane"))),
+            (Merge(), "slot", "product register"),
+            order=("workitem", f"{side}_tile", "slot"),
+        )
+        .layers
     )
-    lanes = held_by.with_leading(blocks.upper[: len(outer)]).layers
-    top = replacing(
-        lanes[0].upper,
-        (Merge(), "workitem", " ".join((*WAVES, "lane"))),
-        (Merge(), "slot", "product register"),
-        order=("workitem", f"{side}_tile", "slot"),
-    )
-    return (top, *lanes, blocks, spread, *turned)
 
 
 def turned(dims: Sequence[Dim], elements: int) -> tuple[Layer, ...]:
@@ -230,15 +218,10 @@ def turned(dims: Sequence[Dim], elements: int) -> tuple[Layer, ...]:
     sizes = {"group": item.size // TURNED_LANES, "quarter": TURNED_LANES // elements, "element": elements}
     sizes |= {"read": slot.size // elements, "row": elements}
     order = ("group", "row", "quarter", *names[1:-1], "read", "element")
-    below = replacing(
-        dims,
-        (Unmerge(), "group quarter element", item.name),
-        (Unmerge(), "read row", slot.name),
-        order=order,
-        **sizes,
-    )
+    groups: Entry = (Unmerge(), "group quarter element", item.name)
+    cut = over(dims).replacing(groups, (Unmerge(), "read row", slot.name), order=order, **sizes)
     above = (item.name, *names[1:-1], "read", "element")
-    return (replacing(below.upper, (Merge(), item.name, "group row quarter"), order=above), below)
+    return cut.replacing((Merge(), item.name, "group row quarter"), order=above).layers
 
 
 def operand(dims: Sequence[Dim], registers: int) -> tuple[Layer, ...]:
@@ -249,46 +232,53 @@ def operand(dims: Sequence[Dim], registers: int) -> tuple[Layer, ...]:
 
 def computed(dims: Sequence[Dim], tiles: WaveTiles) -> tuple[Layer, ...]:
     """The elements of a workgroup's tile of C, (workgroup, m, n), that a work item holds."""
-    c, turned = tiles.instruction.c, interleaved(dims, tiles, "m")
     outer = ("workgroup", *WAVES, "m_tile", "n_tile")
-    spread = replacing(
-        turned[0].upper if turned else dims,
-        (Unmerge(), "m_wave m_tile m_row", "m"),
-        (Unmerge(), "n_wave n_tile n_row", "n"),
-        order=(*outer, "m_row", "n_row"),
-        **_wave_sizes(tiles, "m"),
-        **_wave_sizes(tiles, "n"),
+    spread = (
+        over(dims)
+        .under(*interleaved(dims, tiles, "m"))
+        .replacing(
+            (Unmerge(), "m_wave m_tile m_row", "m"),
+            (Unmerge(), "n_wave n_tile n_row", "n"),
+            order=(*outer, "m_row", "n_row"),
+            **_wave_sizes(tiles, "m"),
+            **_wave_sizes(tiles, "n"),
+        )
     )
-    blocks = replacing(
-        spread.upper,
-        *(_blocks_of_c(tiles)),
-        order=(*outer, *(d.name for d in c.lower)),
-        **_sizes(tiles.instruction),
+    lanes = _by_lanes(spread, _blocks_of_c(tiles), outer, tiles.instruction.c, tiles)
+    return (
+        _grouped(lanes, tiles)
+        .replacing(
+            (Merge(), "workitem", " ".join((*WAVES, "lane"))),
+            (Merge(), "neighbour", "m_turn register_row"),
+            order=("workgroup", "workitem", "m_group", "n_tile", "register_group", "neighbour"),
+        )
+        .layers
     )
-    lanes = c.with_leading(blocks.upper[: len(outer)]).layers
-    groups = _grouped(lanes[0].upper, tiles)
-    top = replacing(
-        groups.upper,
-        (Merge(), "workitem", " ".join((*WAVES, "lane"))),
-        (Merge(), "neighbour", "m_turn register_row"),
-        order=("workgroup", "workitem", "m_group", "n_tile", "register_group", "neighbour"),
-    )
-    return (top, groups, *lanes, blocks, spread, *turned)
 
 
 def held(dims: Sequence[Dim], tiles: WaveTiles) -> tuple[Layer, ...]:
     """A work item's registers of C in the order in which `computed` numbers its elements."""
-    groups = _grouped(dims, tiles)
     order = ("m_group", "n_tile", "register_group", "neighbour")
-    return (replacing(groups.upper, (Merge(), "neighbour", "m_turn register_row"), order=order), groups)
+    neighbours: Entry = (Merge(), "neighbour", "m_turn register_row")
+    return _grouped(over(dims), tiles).replacing(neighbours, order=order).layers
 
 
-def _grouped(dims: Sequence[Dim], tiles: WaveTiles) -> Layer:
+def _by_lanes(
+    below: Stack, blocks: Sequence[Entry], outer: Sequence[str], held_by: Map, tiles: WaveTiles
+) -> Stack:
+    """Lanes and registers over instruction tiles, in which an instruction holds its blocks as `held_by` says.
+    outer: dims that number the tiles.
+    """
+    order = (*outer, *(d.name for d in held_by.lower))
+    instructions = below.replacing(*blocks, order=order, **_sizes(tiles.instruction))
+    return instructions.under(*held_by.with_leading(instructions.upper[: len(outer)]).layers)
+
+
+def _grouped(below: Stack, tiles: WaveTiles) -> Stack:
     """m_tile and register, split into groups and what is in a group: turns, and neighbouring rows."""
     sizes = {"m_turn": tiles.interleave, "m_group": tiles.m_tiles // tiles.interleave}
-    sizes |= {"register_row": tiles.run, "register_group": dict(dims)["register"] // tiles.run}
-    return replacing(
-        dims,
+    sizes |= {"register_row": tiles.run, "register_group": dict(below.upper)["register"] // tiles.run}
+    return below.replacing(
         (Unmerge(), "m_group m_turn", "m_tile"),
         (Unmerge(), "register_group register_row", "register"),
         order=None,
@@ -296,9 +286,9 @@ def _grouped(dims: Sequence[Dim], tiles: WaveTiles) -> Layer:
     )
 
 
-def _spread_operand(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> Layer:
+def _spread_operand(below: Stack, tiles: WaveTiles, side: Side) -> Stack:
     """k and the rows of a tile in LDS, split into what waves, lanes, packs and instructions number."""
-    k, sizes, other = tiles.k, dict(dims), f"{OTHER[side]}_wave"
+    k, sizes, other = tiles.k, dict(below.upper), f"{OTHER[side]}_wave"
     packs = {"k_outer": sizes["k"] // tiles.k_step, "k_group": k.groups}
     packs |= {"slot_outer": tiles.kpack // k.registers, "k_chunk": k.chunks, "k_slot": k.slots}
     inside = ("k_chunk", "k_group", "k_slot")
@@ -308,8 +298,7 @@ def _spread_operand(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> Layer:
         packs, inside = {**runs, "slot_outer": packs["slot_outer"], "neighbour": scaled}, ("run", "neighbour")
     rows = _wave_sizes(tiles, side)
     order = (*WAVES, "k_outer", f"{side}_tile", "slot_outer", f"{side}_row", *inside)
-    return replacing(
-        dims,
+    return below.replacing(
         (Unmerge(), " ".join(packs), "k"),
         (Unmerge(), " ".join(rows), side),
         (Broadcast(), other, ""),
@@ -340,9 +329,3 @@ def _blocks_of_c(tiles: WaveTiles) -> list[Entry]:
     along = tiles.blocks_along
     rest = OTHER[along]
     return [(Unmerge(), f"block {along}", f"{along}_row"), (PassThrough(), rest, f"{rest}_row")]
-
-
-def _ordered(layer: Layer, names: Sequence[str]) -> Layer:
-    """The layer with its upper dims in another order."""
-    sizes = dict(layer.upper)
-    return Layer(tuple(Dim(n, sizes[n]) for n in names), layer.lower, layer.steps)
