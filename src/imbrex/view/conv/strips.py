@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from imbrex.cached import cached_property
-from imbrex.index.map import Dim, Entry, Layer, layer_over
-from imbrex.index.rule import Broadcast, Embed, Fixed, Merge, Pad, PassThrough, Rule, Slice, Unmerge
+from imbrex.index.map import Dim, Entry, Layer, replacing, unchanged
+from imbrex.index.rule import Broadcast, Embed, Fixed, Merge, Pad, PassThrough, Slice, Unmerge
+from imbrex.index.stack import Stack, over
 from imbrex.view.conv.slide import Piece, Slide
 from imbrex.view.work.numbering import Each, Numbering, Shared
 
@@ -137,7 +138,7 @@ class Strips:
     def taps(self, dims: Sequence[Dim]) -> tuple[Layer, ...]:
         """The filter as (.., y, x, depth, slot)."""
         cut = self._cut(dims, "y x depth g_block g_lane slot")
-        return (*self.numbering.layers(cut[0].upper), *cut)
+        return cut.under(*self.numbering.layers(cut.upper)).layers
 
     def strip(self, dims: Sequence[Dim], rows: str, columns: str) -> tuple[Layer, ...]:
         axes = {rows: ("row", "h_strip", self.height), columns: ("column", "w_strip", self.width)}
@@ -150,29 +151,25 @@ class Strips:
 
     def filter(self, dims: Sequence[Dim], order: str) -> tuple[Layer, ...]:
         """order: of "slot", "y" and "x" in a place; without "y", the row of taps is a number before it."""
-        placed = self.places(dims, order)
-        return (*self.numbering.layers(placed[0].upper), *placed)
+        placed = over(dims).under(*self.places(dims, order))
+        return placed.under(*self.numbering.layers(placed.upper)).layers
 
     def places(self, dims: Sequence[Dim], order: str) -> tuple[Layer, ...]:
         """Map from (place, g_block, g_lane) to the filter."""
-        cut, *below = self._cut(dims, "g_block g_lane slot y x")
-        tap: list[Entry] = [] if "y" in order.split() else [(PassThrough(), "y", "y")]
-        blocks: list[Entry] = [(PassThrough(), n, n) for n in ("g_block", "g_lane")]
-        return layer_over(cut.upper, *tap, (Merge(), "place", order), *blocks), cut, *below
+        tap = ["y"] if "y" not in order.split() else []
+        cut = self._cut(dims, "g_block g_lane slot y x")
+        return cut.layer(*unchanged(tap), (Merge(), "place", order), *unchanged(["g_block", "g_lane"])).layers
 
-    def _cut(self, dims: Sequence[Dim], order: str) -> tuple[Layer, ...]:
+    def _cut(self, dims: Sequence[Dim], order: str) -> Stack:
         """A filter's channels as those of blocks, lanes and slots, over the layers that count them up."""
         below, sizes = self._padded(dims, {}, "depth" in order.split()), self.numbering.sizes
-        entries: dict[str, Entry] = {d.name: (PassThrough(), d.name, d.name) for d in below[0].upper}
-        entries["g"] = (Unmerge(), "g_block g_lane slot", "g")
         counts = {"g_block": sizes["g_block"], "g_lane": sizes["g_lane"], "slot": self.slots}
-        return layer_over(below[0].upper, *entries.values(), order=order.split(), **counts), *below
+        return below.replacing((Unmerge(), " ".join(counts), "g"), order=order.split(), **counts)
 
     def piece(self, dims: Sequence[Dim], piece: Piece) -> Layer:
         """Only these columns of a window that is seen by these dims, in memory or in registers."""
         first = piece.first - self.low[1]
-        rules: dict[str, Rule] = {"column": Slice(first, first + piece.width)}
-        return layer_over(dims, *((rules.get(d.name, PassThrough()), d.name, d.name) for d in dims))
+        return replacing(dims, (Slice(first, first + piece.width), "column", "column"))
 
     def registers(self, rows: int | None = None) -> tuple[Dim, ...]:
         """Registers of a row of a window, or of a strip with so many rows."""
@@ -199,51 +196,30 @@ class Strips:
         self, dims: Sequence[Dim], pads: dict[str, Entry], cuts: dict[str, Entry], box: dict[str, int]
     ) -> tuple[Layer, ...]:
         below = self._padded(dims, {**pads, "n": _pad(0, -self.count % self.images, "n")}, "depth" in box)
-        entries: dict[str, Entry] = {
-            **cuts,
-            "depth": (PassThrough(), "depth", "depth"),
-            "n": (Unmerge(), "n_tile image", "n"),
-            "g": (Unmerge(), "g_block g_lane slot", "g"),
-        }
+        images: Entry = (Unmerge(), "n_tile image", "n")
+        channels: Entry = (Unmerge(), "g_block g_lane slot", "g")
         inner = {"image": self.images, **box, "slot": self.slots}
-        numbers = self.numbering.sizes
-        sizes = dict(numbers) | inner
-        cut = layer_over(
-            below[0].upper, *(entries[d.name] for d in below[0].upper), order=[*numbers, *inner], **sizes
-        )
-        return (*self.numbering.layers(cut.upper), cut, *below)
+        sizes = {**self.numbering.sizes, **inner}
+        cut = below.replacing(*cuts.values(), images, channels, order=list(sizes), **sizes)
+        return cut.under(*self.numbering.layers(cut.upper)).layers
 
-    def _padded(self, dims: Sequence[Dim], pads: dict[str, Entry], is_deep: bool) -> tuple[Layer, ...]:
+    def _padded(self, dims: Sequence[Dim], pads: dict[str, Entry], is_deep: bool) -> Stack:
         """Channels that are written, of all groups, as "g", counted up to whole lanes, and other pads.
 
         is_deep: channels of a group that are read are "depth"; else there are none, or one.
         """
         more = self.numbering.sizes["g_block"] * self.lanes * self.slots - self.channels
-        rules: dict[str, Entry] = {"g": _pad(0, more, "g"), **pads}
         written, read = ("c", "k") if self.height.is_back else ("k", "c")
-        deep: Entry = (PassThrough(), "depth", read) if is_deep else (Fixed(0), "", read)
+        names = {d.name for d in dims}
+        ours: list[Entry] = []
+        if read in names:
+            ours.append((PassThrough(), "depth", read) if is_deep else (Fixed(0), "", read))
         if self.filters == 1:
-            rules |= {written: (Fixed(0), "", written), read: deep}
-            return (layer_over(dims, *(rules.get(d.name, (PassThrough(), d.name, d.name)) for d in dims)),)
-        groups = self._grouped(dims, {written: (PassThrough(), "member", written), read: deep})
-        above = groups[0].upper
-        return layer_over(
-            above, *(rules.get(d.name, (PassThrough(), d.name, d.name)) for d in above)
-        ), *groups
-
-    def _grouped(self, dims: Sequence[Dim], rules: dict[str, Entry]) -> tuple[Layer, Layer]:
-        """All channels that are written as "g", over those of a group as "member", which an array that is
-        read does not have.
-        """
-        entries = [rules.get(d.name, (PassThrough(), d.name, d.name)) for d in dims]
-        sizes = dict[str, int]()
-        if not any(upper == "member" for _, upper, _ in entries):
-            entries.append((Broadcast(), "member", ""))
-            sizes["member"] = self.filters
-        apart = layer_over(dims, *entries, order=None, **sizes)
-        kept = [d.name for d in apart.upper if d.name not in ("g", "member")]
-        passing: list[Entry] = [(PassThrough(), n, n) for n in kept]
-        return layer_over(apart.upper, (Merge(), "g", "g member"), *passing), apart
+            ours += [(Fixed(0), "", written)] if written in names else []
+            return over(dims).replacing(*ours, _pad(0, more, "g"), *pads.values())
+        ours += [(PassThrough(), "member", written)] if written in names else [(Broadcast(), "member", "")]
+        apart = over(dims).replacing(*ours, member=self.filters)
+        return apart.passing((Merge(), "g", "g member")).replacing(_pad(0, more, "g"), *pads.values())
 
 
 def _pad(before: int, after: int, name: str) -> Entry:
@@ -254,8 +230,5 @@ def _pad(before: int, after: int, name: str) -> Entry:
 def _run(dims: Sequence[Dim], columns: tuple[int, int, int], along: str, single: str, order: str) -> Layer:
     """Columns, the first, how far they are apart, and how many, as the dim `along`; another of size 1."""
     first, step, count = columns
-    rules: dict[str, Entry] = {"column": (Embed((step,), first), along, "column")}
-    entries = (rules.get(d.name, (PassThrough(), d.name, d.name)) for d in dims)
-    return layer_over(
-        dims, *entries, (Broadcast(), single, ""), order=order.split(), **{along: count, single: 1}
-    )
+    entries: tuple[Entry, ...] = (Embed((step,), first), along, "column"), (Broadcast(), single, "")
+    return replacing(dims, *entries, order=order.split(), **{along: count, single: 1})

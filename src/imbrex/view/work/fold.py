@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from imbrex.index.map import Dim, Layer, layer_over
-from imbrex.index.rule import Embed, Merge, Pad, PassThrough, Rule, Unmerge
+from imbrex.index.map import Dim, Entry, Layer, unchanged
+from imbrex.index.rule import Embed, Merge, Pad, PassThrough, Unmerge
+from imbrex.index.stack import Stack, over
 
 __all__ = ["Level", "Total", "levels"]
 
@@ -59,47 +60,31 @@ class Level:
         with different cells of a place.
         """
         assert places * lanes == self.cells and self.count * lanes == self.workitems, self
-        own = layer_over(
-            self._memory,
-            (Embed((self.cells, lanes, 1)), "value place lane", "element"),
-            value=self.count, place=places, lane=lanes,
-        )  # fmt: skip
-        return (
-            layer_over(own.upper, (Merge(), "workitem", "value lane"), (PassThrough(), "place", "place")),
-            own,
-        )
+        sizes = {"value": self.count, "place": places, "lane": lanes}
+        spaced: Entry = (Embed((self.cells, lanes, 1)), " ".join(sizes), "element")
+        own = over(self._memory).layer(spaced, order=None, **sizes)
+        return own.layer((Merge(), "workitem", "value lane"), (PassThrough(), "place", "place")).layers
 
     def read(self) -> tuple[Layer, ...]:
-        return (
-            layer_over(
-                self._memory,
-                (Embed((1, self.workitems, self.parts * self.cells)), "workitem turn value", "element"),
-                workitem=self.workitems, turn=self.turns, value=self.values,
-            ),
-        )  # fmt: skip
+        sizes = {"workitem": self.workitems, "turn": self.turns, "value": self.values}
+        spaced: Entry = (Embed((1, self.workitems, self.parts * self.cells)), " ".join(sizes), "element")
+        return over(self._memory).layer(spaced, order=None, **sizes).layers
 
     def written(self, turns: int) -> tuple[Layer, ...]:
         """turns: of the level before."""
-        return (
-            layer_over(
-                self._memory, (Embed((1, self.workitems)), "workitem turn", "element"),
-                workitem=self.workitems, turn=turns,
-            ),
-        )  # fmt: skip
+        return self._turns(over(self._memory), "element", turns).layers
 
     def stored(self, below: tuple[Dim, ...]) -> tuple[Layer, ...]:
         """(.., workitem, turn): the last level's sums above dims of which the last is `cell`."""
         assert self.parts == 1 and below[-1] == ("cell", self.cells), below
         more = self.turns * self.workitems - self.cells
-        rest: list[tuple[Rule, str, str]] = [(PassThrough(), d.name, d.name) for d in below[:-1]]
-        padded = layer_over(below, *rest, (Pad(0, more), "cell", "cell"))
-        return (
-            layer_over(
-                padded.upper, *rest, (Embed((1, self.workitems)), "workitem turn", "cell"),
-                workitem=self.workitems, turn=self.turns,
-            ),
-            padded,
-        )  # fmt: skip
+        padded = over(below).replacing((Pad(0, more), "cell", "cell"))
+        return self._turns(padded, "cell", self.turns).layers
+
+    def _turns(self, below: Stack, name: str, turns: int) -> Stack:
+        """(.., workitem, turn) over (.., name), turn by turn."""
+        spaced: Entry = (Embed((1, self.workitems)), "workitem turn", name)
+        return below.replacing(spaced, workitem=self.workitems, turn=turns)
 
 
 def levels(count: int, cells: int, workitems: int) -> Iterator[Level]:
@@ -141,28 +126,25 @@ class Total:
         """Map from (workgroup, workitem, value) to (share, cell)."""
         dims = (Dim("share", self.shares), Dim("cell", self.cells))
         parts = self.level.count
-        padded = layer_over(
-            dims, (Pad(0, self.values * parts - self.shares), "share", "share"), (self._more, "cell", "cell")
+        shares = over(dims).replacing(
+            (Pad(0, self.values * parts - self.shares), "share", "share"), self._more
         )
-        cut = layer_over(
-            padded.upper, (Unmerge(), "value part", "share"), (Unmerge(), "workgroup lane", "cell"),
-            value=self.values, part=parts, workgroup=self.workgroups, lane=LANES,
-        )  # fmt: skip
-        names = ("workgroup", "value")
-        launched = layer_over(
-            cut.upper, (Merge(), "workitem", "part lane"), *((PassThrough(), n, n) for n in names),
-            order=["workgroup", "workitem", "value"],
-        )  # fmt: skip
-        return launched, cut, padded
+        sizes = {"value": self.values, "part": parts, "workgroup": self.workgroups, "lane": LANES}
+        parts_of: tuple[Entry, ...] = (
+            (Unmerge(), "value part", "share"),
+            (Unmerge(), "workgroup lane", "cell"),
+        )
+        cut = shares.layer(*parts_of, order=None, **sizes)
+        item, order = (Merge(), "workitem", "part lane"), ["workgroup", "workitem", "value"]
+        return cut.layer(item, *unchanged(["workgroup", "value"]), order=order).layers
 
     def stored(self) -> tuple[Layer, ...]:
         """Map from (workgroup, workitem, turn) to the cell."""
-        padded = layer_over((Dim("cell", self.cells),), (self._more, "cell", "cell"))
-        cut = layer_over(
-            padded.upper, (Unmerge(), "workgroup cell", "cell"), workgroup=self.workgroups, cell=LANES
-        )
-        return (*self.level.stored(cut.upper), cut, padded)
+        cells = over((Dim("cell", self.cells),)).replacing(self._more)
+        cut = cells.layer((Unmerge(), "workgroup cell", "cell"), workgroup=self.workgroups, cell=LANES)
+        return cut.under(*self.level.stored(cut.upper)).layers
 
     @property
-    def _more(self) -> Pad:
-        return Pad(0, self.workgroups * LANES - self.cells)
+    def _more(self) -> Entry:
+        """Cells of the last workgroup that do not exist; work items may be beyond all of them, too."""
+        return Pad(0, self.workgroups * LANES - self.cells), "cell", "cell"

@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from imbrex.index.map import Dim, Entry, Layer, layer_over, unchanged
 from imbrex.index.rule import Broadcast, Fixed, Merge, Pad, PassThrough, Unmerge
+from imbrex.index.stack import Stack, over
 
 __all__ = ["NUMBERS", "Each", "Numbering", "Shared"]
 
@@ -37,15 +38,11 @@ class Each:
 
     def layers(self, dims: Sequence[Dim]) -> tuple[Layer, ...]:
         """Layers from (workgroup, workitem, other dims) to these dims."""
-        all_numbers, kept = _complete(dims, self.sizes)
-        numbered = layer_over(all_numbers.upper, (Merge(), "lane", " ".join(NUMBERS)), *kept)
+        numbered = _complete(dims, self.sizes).passing((Merge(), "lane", " ".join(NUMBERS)))
         more = self.workgroups * self.workitems - prod(self.sizes.values())
-        padded = layer_over(numbered.upper, (Pad(0, more), "lane", "lane"), *kept)
-        launched = layer_over(
-            padded.upper, (Unmerge(), "workgroup workitem", "lane"), *kept,
-            workgroup=self.workgroups, workitem=self.workitems,
-        )  # fmt: skip
-        return launched, padded, numbered, all_numbers
+        sizes = {"workgroup": self.workgroups, "workitem": self.workitems}
+        padded = numbered.passing((Pad(0, more), "lane", "lane"))
+        return padded.passing((Unmerge(), " ".join(sizes), "lane"), **sizes).layers
 
 
 @dataclass(frozen=True)
@@ -74,18 +71,15 @@ class Shared:
 
     def layers(self, dims: Sequence[Dim]) -> tuple[Layer, ...]:
         """Layers from (workgroup, workitem, turn, other dims but `image`) to these dims."""
-        all_numbers, kept = _complete(dims, self.sizes)
-        single: tuple[Entry, ...] = ((Fixed(0), "", "image"),)
-        kept = [*(e for e in kept if e[1] != "image"), *unchanged(("g_block", "g_lane"))]
-        merged = layer_over(all_numbers.upper, (Merge(), "strip", " ".join(STRIPS)), *kept, *single)
-        more = self.shares * self.turns * self.strip_lanes - prod(self.sizes[n] for n in STRIPS)
-        padded = layer_over(merged.upper, (Pad(0, more), "strip", "strip"), *kept)
-        cut = layer_over(
-            padded.upper, (Unmerge(), "share turn strip_lane", "strip"), *kept,
-            share=self.shares, turn=self.turns, strip_lane=self.strip_lanes,
-        )  # fmt: skip
         inner = [d.name for d in dims if d.name not in (*NUMBERS, "image")]
-        return self.launched(cut.upper, ("turn", *inner)), cut, padded, merged, all_numbers
+        strips: Entry = (Merge(), "strip", " ".join(STRIPS))
+        kept, single = unchanged([*inner, "g_block", "g_lane"]), (Fixed(0), "", "image")
+        merged = _complete(dims, self.sizes).layer(strips, *kept, single)
+        more = self.shares * self.turns * self.strip_lanes - prod(self.sizes[n] for n in STRIPS)
+        sizes = {"share": self.shares, "turn": self.turns, "strip_lane": self.strip_lanes}
+        padded = merged.passing((Pad(0, more), "strip", "strip"))
+        cut = padded.passing((Unmerge(), " ".join(sizes), "strip"), **sizes)
+        return cut.under(self.launched(cut.upper, ("turn", *inner))).layers
 
     def launched(self, dims: Sequence[Dim], inner: Sequence[str]) -> Layer:
         """Map from (workgroup, workitem, inner dims) to share, strip_lane, g_block, g_lane and these."""
@@ -100,11 +94,10 @@ class Shared:
 Numbering: TypeAlias = Each | Shared
 
 
-def _complete(dims: Sequence[Dim], sizes: Mapping[str, int]) -> tuple[Layer, list[Entry]]:
-    """The layer that drops the numbers that these dims lack; entries for dims that are no numbers."""
+def _complete(dims: Sequence[Dim], sizes: Mapping[str, int]) -> Stack:
+    """All numbers before the dims that are none: those that these dims lack are dropped."""
     have = {d.name for d in dims}
-    idle = [n for n in NUMBERS if n not in have]
-    kept = unchanged([d.name for d in dims if d.name not in NUMBERS])
-    entries: list[Entry] = [(Broadcast(), n, "") if n in idle else (PassThrough(), n, n) for n in NUMBERS]
-    dropped: Mapping[str, Any] = {n: sizes[n] for n in idle}
-    return layer_over(dims, *entries, *kept, **dropped), kept
+    idle = {n: sizes[n] for n in NUMBERS if n not in have}
+    return over(dims).passing(
+        *((Broadcast(), n, "") if n in idle else (PassThrough(), n, n) for n in NUMBERS), **idle
+    )
