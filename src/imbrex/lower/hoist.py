@@ -97,10 +97,10 @@ class Masks:
     def _source(self, ref: Ref, loop: str, inner: tuple[For, ...]) -> Ref:
         """The reference with a bit in place of the guards that the loop changes in few ways."""
         parts = {g: _split(g, loop, self.workitem) for g in ref.guards}
-        shares = _few([s.shared for s in parts.values() if s is not None and s.shared.mentions(loop)])
-        if not shares:
+        changing = _few([s.shared for s in parts.values() if s is not None and s.shared.mentions(loop)])
+        if not changing:
             return ref
-        choices = {u: Axis(self._named(f"choice_{i}"), _values(u)) for i, u in enumerate(shares)}
+        choices = {u: Axis(self._named(f"choice_{i}"), _values(u)) for i, u in enumerate(changing)}
         kept: list[Guard] = []
         inside: list[Guard] = []
         for guard, split in parts.items():
@@ -111,7 +111,7 @@ class Masks:
             else:
                 inside.append(guard)
         words = [Axis(f.var, f.count) for f in inner if any(g.index.mentions(f.var) for g in inside)]
-        bit = row_major([(u - u.bounds[0]) // _step(u) for u in shares], [_values(u) for u in shares])
+        bit = row_major([(u - u.bounds[0]) // _step(u) for u in changing], [_values(u) for u in changing])
         buffer = self._mask(tuple(inside), words, list(choices.values()))
         return replace(ref, guards=tuple(kept), missing=Bit(buffer, _row_major(words), bit))
 
@@ -148,13 +148,13 @@ def _split(guard: Guard, loop: str, workitem: str) -> Split | None:
     return Split(shared, guard.index - shared)
 
 
-def _few(shares: Sequence[Lin]) -> tuple[Lin, ...]:
+def _few(indices: Sequence[Lin]) -> tuple[Lin, ...]:
     """As many of these, those of fewest values first, as a word has bits for all their values together."""
     found: list[Lin] = []
-    for share in sorted(dict.fromkeys(shares), key=_values):
-        if prod(map(_values, (*found, share))) <= WORD_BITS:
-            found.append(share)
-    return tuple(u for u in dict.fromkeys(shares) if u in found)
+    for one in sorted(dict.fromkeys(indices), key=_values):
+        if prod(map(_values, (*found, one))) <= WORD_BITS:
+            found.append(one)
+    return tuple(u for u in dict.fromkeys(indices) if u in found)
 
 
 def _step(shared: Lin) -> int:

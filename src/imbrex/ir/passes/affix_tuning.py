@@ -46,7 +46,8 @@ from imbrex.view.conv.row_taps import RowTaps
 from imbrex.view.gemm.product import GemmView
 
 FAMILIES: Final = get_args(Family)
-SHARED: Final = ("kernel_algorithm", "store_method", "alpha", "beta", "phases")
+KEPT: Final = ("kernel_algorithm", "store_method", "alpha", "beta", "phases")
+"""Properties that a product has with and without its tuning."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def affix(
     context = gemm_context(op)
     if op.phases is not None and not isinstance(chosen, WarpgroupTuning):
         raise InvalidOp(op, f"phases share tiles of warpgroups, not of {chosen.kind} tunings", "phases")
-    kept: dict[str, Attribute] = {k: op.properties[k] for k in SHARED if k in op.properties}
+    kept: dict[str, Attribute] = {k: op.properties[k] for k in KEPT if k in op.properties}
     operands, scales = [op.a, op.b, op.c], list(op.scales)
     if isinstance(chosen, WindowTuning):
         expect_diagonal(op, chosen)
