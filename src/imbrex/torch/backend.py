@@ -35,14 +35,20 @@ NORM: Final = 8
 """Arguments of `batch_norm`: input, mean, variance, weight, bias, training, momentum, epsilon."""
 
 
-def backend(graph: Any, inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None) -> Any:
+def backend(
+    graph: Any, inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None, mode: str | None = None
+) -> Any:
     """A backend of torch.compile.  graph: torch.fx's.  options: "inner", the backend that compiles all else,
-    "inductor" unless told otherwise.
+    its name or itself, "inductor" unless told otherwise.  mode: torch.compile's, which is inductor's own.
     """
+    if mode is not None:
+        raise TypeError(f"backend 'imbrex' has no modes, got '{mode}'; known options: inner")
     given = dict(options or {})
     inner = given.pop("inner", "inductor")
     if given:
         raise TypeError(f"backend 'imbrex' has no option '{next(iter(given))}'; known: inner")
+    if not (isinstance(inner, str) or callable(inner)):
+        raise TypeError(f"'inner' should be a backend of torch.compile, got {type(inner).__name__}")
     compiled: Any = import_module("torch._dynamo.backends.registry").lookup_backend(inner)
     for node in list(graph.graph.nodes):
         if node.op == "call_function" and node.target in FUNCTIONS and _is_served(node):

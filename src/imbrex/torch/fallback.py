@@ -1,7 +1,8 @@
 """Fallback: torch's own op answers while a kernel is compiled in the background.
 
 Law: a call never waits for a compiler, and its result lies as the kernel's would.  A kernel is compiled once;
-one that cannot be is told of once, and torch's op goes on answering.
+one that cannot be is told of once, and torch's op goes on answering.  A CUDA graph that is captured meanwhile
+keeps torch's op for good, which is told, too.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import warnings
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, cast
+from importlib import import_module
+from typing import Any, Final, cast
 
 from imbrex.database.news import look_again
-from imbrex.function.batches import refuse
+from imbrex.function.batches import refuse, tell_once
 from imbrex.kernel.make import OFFERED, NotBuilt
 from imbrex.kernel.warm import COMPILE_S, CompileJob, builders_of, compiled
 from imbrex.problem import problem_text
@@ -23,6 +25,12 @@ from imbrex.run.isolated import Failed
 from imbrex.run.workers import Workers
 
 __all__ = ["answered", "collected", "wait"]
+
+torch: Any = import_module("torch")
+_CAPTURED: Final = (
+    "a CUDA graph is captured while the kernel is being compiled, so that every replay computes torch's own "
+    "op; capture it after 'imbrex.torch.wait()', or say 'fallback=False' and call it once before"
+)
 
 
 def answered(ours: Callable[[], Any], theirs: Callable[[], Any], out: Any) -> Any:
@@ -106,8 +114,10 @@ _collector: list[CompileJob] | None = None
 def _ask(job: CompileJob) -> None:
     if _collector is not None:
         _collector.append(job)
-    else:
-        _background.ask(job)
+        return
+    _background.ask(job)
+    if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
+        tell_once("captured", f"{problem_text(job.problem)}: {_CAPTURED}")
 
 
 @contextmanager

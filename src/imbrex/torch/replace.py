@@ -67,6 +67,8 @@ def replace(
     is_training: bool = model.training
     wishes = _Wishes(fallback, batches, tune, jobs, measure, channels_last, cuda_graph)
     _expect_wishes(wishes, is_training)
+    if cuda_graph:
+        _expect_graph(model)
     with _evaluated(model):
         found = candidates(model)
         wanted, seen = met(model, example, [one for one in found if one.reason is None], is_training)
@@ -176,6 +178,15 @@ def _expect_wishes(wishes: _Wishes, is_training: bool) -> None:
     expect_effort(wishes.tune)
     if wishes.jobs is not None:
         whole("jobs", wishes.jobs, 1)
+
+
+def _expect_graph(model: Any) -> None:
+    """A ValueError where replays of a CUDA graph would not be what is timed."""
+    if model.training:
+        raise ValueError("'cuda_graph' is of a model in eval mode; one in training mode is timed without")
+    kinds = {parameter.device.type for parameter in model.parameters()} - {"cuda"}
+    if kinds:
+        raise ValueError(f"'cuda_graph' is of a model on a GPU, and parameters are on '{min(kinds)}'")
 
 
 def _replaced(

@@ -128,3 +128,7 @@ def test_torch_finds_it_by_name() -> None:
     assert project["entry-points"]["torch_dynamo_backends"] == {"imbrex": "imbrex.torch:backend"}
     with pytest.raises(TypeError, match=r"backend 'imbrex' has no option 'iner'; known: inner"):
         ours.backend(None, (), options={"iner": "eager"})
+    with pytest.raises(TypeError, match=r"'inner' should be a backend of torch.compile, got int"):
+        ours.backend(None, (), options={"inner": 3})
+    with pytest.raises(TypeError, match=r"backend 'imbrex' has no modes, got 'reduce-overhead'"):
+        ours.backend(None, (), mode="reduce-overhead")

@@ -374,6 +374,22 @@ def test_what_cannot_be_compiled_is_told_once(monkeypatch: pytest.MonkeyPatch) -
     assert len(told) == 1 and "the compiler is ill; torch's own op answers instead" in told[0]
 
 
+def test_a_graph_that_is_captured_without_the_kernel_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from imbrex.function import batches
+    from imbrex.torch import fallback
+
+    monkeypatch.setattr(fallback, "compiled", lambda order: 0.0)
+    monkeypatch.setattr(batches, "_warned", set[str]())
+    for name in ("is_initialized", "is_current_stream_capturing"):
+        monkeypatch.setattr(torch.cuda, name, lambda: True)
+    a, b = torch.randn(3, 12), torch.randn(12, 2)
+    with pytest.warns(UserWarning, match=r"every replay computes torch's own op") as told:
+        for _ in range(2):
+            torch.testing.assert_close(ours.mm(a, b, fallback=True), a @ b)
+    assert len(told) == 1
+    ours.wait()
+
+
 @pytest.mark.parametrize("batches", ["each", "any"])
 def test_the_tenth_shape_is_told_of_once(batches: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of shapes that have kernels of their own: with "any" those of other sizes of images alone."""
@@ -438,4 +454,13 @@ def test_an_example_that_the_model_does_not_take(example: Any, why: str) -> None
     model = nn.Sequential(nn.Linear(3, 4))
     with pytest.raises(ValueError, match=f"the model cannot be called with 'example': {why}"):
         replaced(model, example)
+    assert type(model[0]) is nn.Linear
+
+
+def test_a_graph_is_of_a_model_on_a_gpu() -> None:
+    model = nn.Sequential(nn.Linear(3, 4))
+    with pytest.raises(ValueError, match=r"'cuda_graph' is of a model in eval mode"):
+        ours.replace(model, torch.ones(2, 3), cuda_graph=True)
+    with pytest.raises(ValueError, match=r"'cuda_graph' is of a model on a GPU, and parameters are on 'cpu'"):
+        ours.replace(model.eval(), torch.ones(2, 3), cuda_graph=True)
     assert type(model[0]) is nn.Linear
