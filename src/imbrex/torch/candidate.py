@@ -58,6 +58,7 @@ class Candidate:
 
 def candidates(model: Any) -> list[Candidate]:
     """All layers that look like one of ours, by their names in the model, "" of the model itself."""
+    compiled = {id(one) for module in model.modules() if _is_compiled(module) for one in module.modules()}
     of_modules: dict[int, int] = {}
     owners: dict[int, set[int]] = {}
     for _, module in model.named_modules(remove_duplicate=False):
@@ -70,8 +71,16 @@ def candidates(model: Any) -> list[Candidate]:
         kind = _kind(module)
         if kind is not None:
             reason = _reason(module, of_modules[id(module)] > 1, owners)
+            if id(module) in compiled:
+                reason = "torch.compile holds it; 'replace' comes before, or backend=\"imbrex\""
             found.append(Candidate(name, kind, module, reason))
     return found
+
+
+def _is_compiled(module: Any) -> bool:
+    """Did torch.compile, or the module's own `compile`, take it?"""
+    is_wrapper = type(module).__module__.startswith("torch._dynamo") and "_orig_mod" in module._modules
+    return is_wrapper or module._compiled_call_impl is not None
 
 
 def _kind(module: Any) -> str | None:

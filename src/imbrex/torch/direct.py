@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from imbrex.torch.forward_mode import is_forward
 
-__all__ = ["EXACT", "direct"]
+__all__ = ["EXACT", "direct", "is_watched"]
 
 torch: Any = import_module("torch")
 
@@ -27,6 +27,11 @@ _USUAL: Final[int] = (
     | torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
 ).raw_repr()
 """What every thread's dispatcher includes outside of all modes."""
+_AUTOCAST: Final[int] = (
+    torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
+    | torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCUDA)
+).raw_repr()
+"""What a region of autocast includes; it changes calls and repeats none."""
 _GRADIENTS: Final[int] = (
     torch._C.DispatchKeySet(torch._C.DispatchKey.AutogradCPU)
     | torch._C.DispatchKeySet(torch._C.DispatchKey.AutogradCUDA)
@@ -50,6 +55,11 @@ def direct(
         return recorded(*given) if _is_followed(first) else kernel(*given)
 
     return called
+
+
+def is_watched() -> bool:
+    """May a mode, a transform or a tracer see, and repeat later, which ops of torch are called?"""
+    return torch.compiler.is_compiling() or bool(_included().raw_repr() & ~(_USUAL | _AUTOCAST))
 
 
 def _is_followed(tensors: tuple[Any, ...]) -> bool:

@@ -3,7 +3,8 @@
     scale = weight / sqrt(running_var + eps)       shift = norm's bias + (layer's bias - running_mean) * scale
 
 Law: a fold is of the numbers as they are now.  On a CPU the last one is taken again where not one bit of them
-differs; on a GPU, where looking would wait, one launch folds them in every call, in a CUDA graph too.
+differs; on a GPU, where looking would wait, one launch folds them in every call, in a CUDA graph too.  In a
+graph of torch's it is ops of torch, so that the graph folds the numbers that it is called with.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from imbrex.run.cpu import short_way
-from imbrex.torch.direct import EXACT
+from imbrex.torch.direct import EXACT, is_watched
 from imbrex.torch.fold_launch import folded_on_gpu
 
 __all__ = ["Fold", "fold_of", "folded"]
@@ -35,7 +36,7 @@ def fold_of(norm: Any, layer: Any) -> tuple[Any, Any]:
     """The fold of a norm's numbers as they are now; a swapped layer keeps the last one."""
     tensors = _tensors(norm, layer)
     options = norm.eps, layer.weight.dtype
-    if torch.compiler.is_compiling():
+    if is_watched():
         return folded(tensors, *options)
     is_known = not torch.is_grad_enabled() and all(type(t) in _KEPT for t in tensors)
     if layer.weight.is_cuda:

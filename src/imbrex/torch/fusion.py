@@ -86,6 +86,8 @@ class Fused:
         forward = self.imbrex_of.forward
         if self.training or torch.is_grad_enabled() or named or not self.imbrex_chains:
             return forward(self, *given, **named)
+        if torch.jit.is_tracing():  # torch.jit's graphs serve later calls with gradients, too
+            return forward(self, *given)
         program = self.imbrex_program()
         if not program.serves(given):
             return forward(self, *given)

@@ -23,7 +23,7 @@ from imbrex.torch.arguments import is_dense
 from imbrex.torch.direct import EXACT
 from imbrex.torch.fold import Fold, fold_of
 from imbrex.torch.opened import Opened
-from imbrex.torch.traced import is_fake
+from imbrex.torch.traced import is_fake, is_within_graph
 
 __all__ = ["LAYERS", "MANY", "Layer", "Swapped", "plain"]
 
@@ -66,7 +66,7 @@ class Layer:
             return False
         if input.dtype != weight.dtype and not torch.is_autocast_enabled(input.device.type):
             return False
-        is_counted = type(input) in EXACT and not torch.compiler.is_compiling()
+        is_counted = type(input) in EXACT and not is_within_graph()
         if is_counted and input.shape not in self.imbrex_swapped.shapes:
             _note(self, tuple(input.shape))
         return True
@@ -100,12 +100,12 @@ class Conv2d(Layer, _nn.Conv2d):
     def _fits(self: Any, input: Any, residual: Any) -> bool:
         """Has a residual the result's shape?"""
         pair = (input.shape, residual.shape)
-        if not torch.compiler.is_compiling() and pair in self.imbrex_swapped.fitting:
+        if not is_within_graph() and pair in self.imbrex_swapped.fitting:
             return True
         shape = call.conv2d_shape(input, self.weight, self.stride, self.padding, self.dilation)
         if tuple(residual.shape) != shape:
             return False
-        if not torch.compiler.is_compiling():
+        if not is_within_graph():
             self.imbrex_swapped.fitting.add(pair)
         return True
 

@@ -12,8 +12,9 @@ from copy import copy
 from importlib import import_module
 from typing import Any, Final
 
-__all__ = ["is_fake", "traced"]
+__all__ = ["is_fake", "is_within_graph", "traced"]
 
+torch: Any = import_module("torch")
 fx: Any = import_module("torch.fx")
 _FAKES: Final = ("FakeTensor", "FunctionalTensor")
 _HELD: Final = (list, dict, set, deque)
@@ -22,6 +23,11 @@ _HELD: Final = (list, dict, set, deque)
 def is_fake(tensor: Any) -> bool:
     """Does it stand for a tensor of torch's own, without numbers, as in torch.compile and torch.export?"""
     return type(tensor).__name__ in _FAKES and type(tensor).__module__.startswith("torch.")
+
+
+def is_within_graph() -> bool:
+    """Does torch.compile, torch.export or torch.jit.trace make a graph of this call?"""
+    return torch.compiler.is_compiling() or torch._C._is_tracing()
 
 
 class _Tracer(fx.Tracer):

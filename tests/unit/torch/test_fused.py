@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -18,6 +19,7 @@ from imbrex.torch.fusion import Fused, chains  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("in_process")
 nn: Any = torch.nn
+functional_call: Any = torch.func.functional_call
 modules: Any = import_module("torch.nn.modules.module")
 
 
@@ -258,3 +260,21 @@ def test_a_tracer_sees_a_fused_container_as_it_was() -> None:
     with torch.no_grad():
         got = torch.fx.symbolic_trace(model)(x)
         torch.testing.assert_close(got, by_layers(model), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::torch.jit.TracerWarning")
+@pytest.mark.parametrize("way", ["jit", "make_fx"])
+def test_a_graph_folds_the_norms_that_it_is_called_with(way: str) -> None:
+    """Though a call before has kept a fold; and no size of a tracer's is noted."""
+    model, x = sequential(), images()
+    with torch.no_grad():
+        numbers = dict(model.state_dict())
+        if way == "jit":
+            graph = torch.jit.trace(model, x)
+        else:
+            make_fx = import_module("torch.fx.experimental.proxy_tensor").make_fx
+            graph = partial(make_fx(lambda n, x: functional_call(model, n, (x,)))(numbers, x), numbers)
+        assert model[0].imbrex_swapped.shapes == {tuple(x.shape)}
+        for name in ("weight", "bias", "running_mean"):
+            getattr(model[1], name).add_(0.5)
+        torch.testing.assert_close(graph(x), by_layers(model), rtol=1e-4, atol=1e-4)

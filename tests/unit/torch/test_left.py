@@ -55,6 +55,16 @@ def test_layers_that_no_kernel_computes_are_said() -> None:
     }
 
 
+def test_what_torch_compiled_before_is_left() -> None:
+    own = nn.Sequential(nn.Linear(4, 4))
+    own.compile(backend="eager")
+    model = nn.ModuleDict({"own": own, "held": torch.compile(nn.Linear(4, 4), backend="eager")}).eval()
+    model.forward = lambda x: model["held"](model["own"](x))
+    found = reasons(model, torch.randn(2, 4))
+    assert set(found) == {"own.0", "held._orig_mod"}
+    assert all((reason or "").startswith("torch.compile holds it") for reason in found.values())
+
+
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
 def test_a_scripted_layer_is_left() -> None:
     scripted = torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.ReLU()).eval())
