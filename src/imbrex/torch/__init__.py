@@ -11,6 +11,7 @@ direct      past it
 transform   ops under torch.func and in forward mode
 gradient    derivatives of ops, made of ops
 rules       autocast and vmap
+flops       operations of ops, for torch's counter
 call        functions of tensors
 opened      kernels for any number of images or rows, of all layers at once
 layer       layers of torch by these functions
@@ -28,7 +29,7 @@ from importlib.util import find_spec
 if find_spec("torch") is None:
     raise ImportError("imbrex.torch needs PyTorch; pip install 'imbrex[torch]', or torch for your machine")
 
-from imbrex.torch import gradient, rules
+from imbrex.torch import flops, gradient, rules
 from imbrex.torch.backend import backend
 from imbrex.torch.call import addmm, bmm, conv2d, conv_transpose2d, linear, mm
 from imbrex.torch.fallback import wait
@@ -36,6 +37,7 @@ from imbrex.torch.replace import replace, restore
 
 gradient.register()
 rules.register()
+flops.register()
 
 __all__ = [
     "addmm",

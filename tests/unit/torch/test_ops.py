@@ -285,3 +285,25 @@ def test_rows_without_elements() -> None:
         got = ours.linear(x, w, bias, residual=residual, activation="relu")
         close(got, torch.relu(F.linear(x, w, bias) + residual))
     close(ours.linear(torch.randn(0), torch.randn(5, 0), torch.ones(5)), torch.ones(5))
+
+
+def test_operations_are_counted_as_torchs() -> None:
+    """Forward and backward; without numbers, so that nothing is compiled."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    def counted(call: Callable[..., Any], *shapes: tuple[int, ...]) -> int:
+        given = [torch.empty(shape, device="meta", requires_grad=True) for shape in shapes]
+        with FlopCounterMode(display=False) as counter:
+            torch.autograd.grad(call(*given).sum(), given)
+        return counter.get_total_flops()
+
+    f = torch.nn.functional
+    image, rows = ((2, 4, 9, 7), (12, 4, 3, 3)), ((5, 6, 8), (10, 8))
+    words = {"stride": 2, "padding": 1}  # of groups torch counts too many on the way back
+    want = counted(lambda x, w: f.conv2d(x, w, **words), *image)
+    assert want == counted(lambda x, w: ours.conv2d(x, w, activation="gelu", **words), *image) > 0
+    shapes = (2, 8, 5, 4), (8, 6, 2, 2)
+    want = counted(lambda x, w: f.conv_transpose2d(x, w, stride=2), *shapes)
+    assert want == counted(lambda x, w: ours.conv_transpose2d(x, w, stride=2), *shapes) > 0
+    assert counted(f.linear, *rows) == counted(ours.linear, *rows) > 0
+    assert counted(torch.bmm, (3, 4, 8), (3, 8, 6)) == counted(ours.bmm, (3, 4, 8), (3, 8, 6)) > 0
