@@ -14,6 +14,7 @@ from imbrex.build.isa import host_isa
 from imbrex.chip import CPU_ISAS
 from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.algorithm.task import task_of
+from imbrex.config.strips import Box
 from imbrex.config.window_strips import served_boxes
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Problem, parse_problem
@@ -76,6 +77,10 @@ def config(problem: Problem, lie: str, target: str | None = None) -> str:
     """Vectors of channels or of pixels: planes have both, fewest and most channels of a workgroup."""
     boxes = served_boxes(strips_shape(task_of(problem)), CPU_ISAS[target or host_isa().level])
     box = (max if lie == "turned" else min)(boxes, key=lambda box: box.slots)
+    return spelled(box)
+
+
+def spelled(box: Box) -> str:
     return f"v2:window_vectors+strips={','.join(map(str, box))}"
 
 
@@ -101,6 +106,26 @@ def test_gradients_without_strides(lie: str) -> None:
     right(line("-c 19 -H 9 -W 21 -k 19 -g 19 -y 3 -x 5 -p 1 -q 3 -l 2 -j 1", 2, LIE[lie]), lie)
 
 
+PHASES = (
+    ("-c 19 -H 13 -W 35 -k 19 -g 19 -y 3 -x 5 -p 0 -q 2 -u 2 -v 2", "conv"),
+    ("-c 9 -H 20 -W 21 -k 9 -g 9 -y 3 -x 3 -p 2 -q 4 -u 2 -v 3 -l 2 -j 3", "convbfp16"),
+    ("-c 24 -H 13 -W 35 -k 24 -g 6 -y 5 -x 3 -p 0 -q 2 -u 2 -v 3", "conv"),
+    ("-c 27 -H 17 -W 36 -k 27 -g 3 -y 2 -x 7 -p 0 -q 3 -u 4 -v 2", "convfp16"),
+)
+"""Strides under which sums take turns: depthwise, in parts of rows too, rows without taps, and groups of four
+and of nine.
+"""
+
+
+@pytest.mark.parametrize(("case", "lie"), in_turn(PHASES, list(LIE), whole=[PHASES[0]]))
+def test_gradients_under_strides(case: tuple[str, str], lie: str) -> None:
+    edge, verb = case
+    (problem,) = parse_problem(line(edge, 2, LIE[lie], verb))
+    *_, parts = served_boxes(strips_shape(task_of(problem)), CPU_ISAS[host_isa().level])
+    for strips in [config(problem, lie)] + [spelled(parts)] * (case == PHASES[0]):
+        assert str(compile(problem, threads=2, config=strips).check()).startswith("right")
+
+
 TYPES = ("convfp16", "convbfp16", "convint8")
 
 
@@ -113,6 +138,7 @@ def test_narrow_types_are_widened(verb: str, lie: str) -> None:
 def test_narrower_registers(target: str, lie: str) -> None:
     for edge in (EDGES[2], GROUPS[0][0], GROUPS[4][0]):
         right(line(edge, more=LIE[lie]), lie, target=target)
+    right(line(PHASES[0][0], 2, LIE[lie]), lie, target=target)
     for edge, verb in FILTERS[1::3]:
         right(f"{verb} {edge} -F 4{LIE[lie]}", lie, target=target)
 
@@ -134,10 +160,10 @@ def test_epilogues_of_whole_numbers_that_are_turned() -> None:
     assert str(compile(finished, config=config(problem, "turned")).check()).startswith("right")
 
 
-def test_strided_gradients_stay_products() -> None:
-    (problem,) = parse_problem(line("-c 8 -H 9 -W 9 -k 8 -g 8 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2", 2))
+def test_gradients_of_strides_beyond_an_image_stay_products() -> None:
+    (problem,) = parse_problem(line("-c 8 -H 2 -W 9 -k 8 -g 8 -y 3 -x 3 -p 1 -q 1 -u 3 -v 3", 2))
     assert compile(problem).algorithm == "v4r1"
-    with pytest.raises(Diagnostic, match="of gradients of images, for those without strides"):
+    with pytest.raises(Diagnostic, match="of gradients of images, for strides within an image"):
         compile(problem, algorithm="window_vectors")
 
 

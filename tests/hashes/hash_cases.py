@@ -252,6 +252,9 @@ def _cpu() -> Iterator[HashCase]:
     yield cpu(conv("forward", "nchw", "f32", **DEPTHWISE), "avx512")
     yield cpu(conv("forward", "nhwc", "f32", **DEPTHWISE), "avx512", algorithm="window_vectors")
     yield cpu(conv("backward_data", "nchw", "f16", **DEPTHWISE), "avx2", algorithm="window_vectors")
+    for isa, layout in (("avx512", "nhwc"), ("avx2", "nchw")):
+        halved = conv("backward_data", layout, "f32", **DEPTHWISE, stride=2)
+        yield cpu(halved, isa, algorithm="window_vectors")
     for isa in ("avx512", "avx2"):
         yield cpu(conv("forward", "nhwc", "f32", **GROUPED), isa, algorithm="window_vectors")
     for isa, layout in (("avx512", "nchw"), ("avx2", "nhwc")):

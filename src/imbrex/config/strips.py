@@ -22,6 +22,7 @@ __all__ = [
     "box_of",
     "filter_row_bytes",
     "filter_strips",
+    "has_whole_strides",
     "strips_of",
     "strips_that_serve",
 ]
@@ -105,6 +106,11 @@ class Shape:
         """Rows and columns of the array that strips cut."""
         return self._size(not self.is_back)
 
+    @property
+    def phases(self) -> tuple[int, int]:
+        """Rows, and columns, that are written until one meets the taps of the first again."""
+        return self.conv.strides if self.is_back else (1, 1)
+
     def _size(self, is_output: bool) -> tuple[int, int]:
         axes = self.conv.height, self.conv.width
         height, width = (axis.out if is_output else axis.image for axis in axes)
@@ -167,6 +173,11 @@ def is_served(shape: Shape) -> bool:
     conv = shape.conv
     has_rows = shape.direction == "forward" or (shape.is_back and conv.strides[0] == 1)
     return not is_tall(shape) or (has_rows and conv.width.window <= MOST_IN_ROW)
+
+
+def has_whole_strides(shape: Shape) -> bool:
+    """Has each axis of an image as many elements as a stride, so that a strip of a gradient may have some?"""
+    return all(axis.stride <= axis.image for axis in (shape.conv.height, shape.conv.width))
 
 
 def slide(axis: Axis, is_back: bool, strip: int) -> Slide:

@@ -44,6 +44,8 @@ PLANE = 1.4
 """What a vector of pixels costs, of `copy`, on its way into a ring; under strides of more than two all are
 gathered.
 """
+TURNS = 2.0
+"""What two phases, whose columns take turns, cost of each vector that is stored."""
 TURN = 5.2
 """What a vector of one to be turned costs on its way from planes to lanes, or back."""
 FILTER_TURN = 6.0
@@ -58,6 +60,8 @@ PLANES_BYTES = 131072
 """Bytes of planes at a time, `planes_bytes` of the device."""
 FILTERS = 100.0
 """Cycles of a workgroup of filters besides."""
+TAP = 1.25
+"""Cycles of each lane of a depthwise tap's vector: 20 of 16 lanes; 8 on a Zen 1 took no more than half."""
 HELD = 8.0
 """Cycles of a vector of taps, of lanes whose taps lie in order; of others they are gathered."""
 
@@ -85,12 +89,20 @@ def served_boxes(shape: Shape, machine: Machine) -> tuple[Box, ...]:
         fewest = min(slots)
         fitting = (s for s in sorted(slots) if s == fewest or filter_row_bytes(shape, s) <= MOST_ROW_BYTES)
         return tuple(Box(s, columns, rows) for s in fitting)
-    heights = sorted({-(-rows // part) for part in PARTS}, reverse=True)
-    widths = sorted({-(-columns // part) for part in PARTS}, reverse=True) if _is_deep(shape) else [columns]
+    down, across = shape.phases
+    heights = sorted({_part(rows, part, down) for part in PARTS}, reverse=True)
+    parts = PARTS if _is_deep(shape) else (1,)
+    widths = sorted({_part(columns, part, across) for part in parts}, reverse=True)
     boxes = [Box(s, w, r) for w in widths for s in sorted(slots) for r in heights]
     held = {box: _ring_bytes(shape, box, machine.lanes(4)) for box in boxes}
     most = max(RING * machine.l1_bytes, min(held.values()))
     return tuple(box for box in boxes if held[box] <= most)
+
+
+def _part(size: int, parts: int, unit: int) -> int:
+    """One of so many parts of an axis, of whole units, or all of it."""
+    share = -(-size // parts)
+    return min(size, share + -share % unit)
 
 
 def _slots(shape: Shape, lanes: int) -> set[int]:
@@ -122,10 +134,9 @@ def window_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
         return _filter_cycles(shape, box, machine)
     conv, prices, lanes = shape.conv, machine.prices, machine.lanes(4)
     rows, columns = box.rows, box.columns
-    by_row, by_column = (1, 1) if shape.is_back else conv.strides
-    read = (rows - 1) * by_row + (conv.height.window - 1) * conv.height.dilation + 1
-    across = (columns - 1) * by_column + (conv.width.window - 1) * conv.width.dilation + 1
-    vectors, depth = float(-(-box.slots // lanes)), shape.depth
+    by_column = 1 if shape.is_back else conv.width.stride
+    read, across = _read(shape, box)
+    vectors, depth, phases = float(-(-box.slots // lanes)), shape.depth, prod(shape.phases)
     taps = conv.height.window * conv.width.window * depth
     if _is_by_lanes(shape, box):
         fetch = read * across * _fetched(shape, box, vectors, lanes) * prices.copy
@@ -137,15 +148,27 @@ def window_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
     else:
         pixels = by_column * -(-across // (by_column * lanes)) * depth
         fetch = read * pixels * (PLANE * prices.copy if by_column <= 2 else prices.gather)
-        sums, store = rows * -(-columns // lanes) * box.slots, prices.store_in_place
+        run = shape.phases[1]
+        sums = rows * -(-columns // (lanes * run)) * run * box.slots
+        store = prices.store_in_place + (0 if run == 1 else TURNS if run == 2 else prices.gather)
         vectors = box.slots / lanes
     each = 1 / machine.fma_per_cycle
     if box.slots > 1 and (not _is_by_lanes(shape, box) or shape.filters >= box.slots):
         each += prices.broadcast  # taps, and vectors that straddle lines; or elements that all filters meet
-    hold = taps * prices.coordinate
+    hold = taps * lanes * TAP
     if _is_deep(shape):
         hold = taps * vectors * (HELD if _is_in_order(shape) else prices.coordinate)
-    return _workgroups(shape, box) * (fetch + sums * (taps * each + store) + hold)
+    return _workgroups(shape, box) * (fetch + sums * (taps / phases * each + store) + hold)
+
+
+def _read(shape: Shape, box: Box) -> tuple[int, int]:
+    """Rows and columns of a workgroup's windows."""
+    axes, written = (shape.conv.height, shape.conv.width), (box.rows, box.columns)
+    height, width = (
+        ((size - 1) * (1 if shape.is_back else axis.stride) + (axis.window - 1) * axis.dilation) // phases + 1
+        for axis, size, phases in zip(axes, written, shape.phases, strict=True)
+    )
+    return height, width
 
 
 def _filter_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
@@ -222,9 +245,8 @@ def _ring_bytes(shape: Shape, box: Box, lanes: int) -> int:
     if not _is_deep(shape):
         across, each = shape.read_size[1] + width.window, box.slots
     else:
-        stride = 1 if shape.is_back else width.stride
-        across = (box.columns - 1) * stride + (width.window - 1) * width.dilation + 1
+        across = _read(shape, box)[1]
         each = box.slots * (1 if _is_turned(shape, lanes) else shape.depth)
         if shape.filters >= box.slots:
             each = shape.depth
-    return ((height.window - 1) * height.dilation + 1) * across * each * 4
+    return ((height.window - 1) * height.dilation // shape.phases[0] + 1) * across * each * 4

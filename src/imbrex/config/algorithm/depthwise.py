@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from imbrex.config.algorithm.task import ConvTask
-from imbrex.config.strips import MOST_ROW_BYTES, Shape, filter_row_bytes, is_served
+from imbrex.config.strips import MOST_ROW_BYTES, Shape, filter_row_bytes, has_whole_strides, is_served
 from imbrex.dtype import F32, DType
 
 __all__ = ["FEW_CHANNELS", "has_window_vectors", "is_depthwise", "is_lanes_own", "strips_shape"]
@@ -22,9 +22,7 @@ def is_depthwise(task: ConvTask) -> bool:
 
 
 def has_window_vectors(task: ConvTask) -> bool:
-    """Has it groups of few channels, whose windows move with what is written, as vectors want them, or whose
-    filters are?
-    """
+    """Has it groups of few channels, with windows that vectors take?"""
     sizes = dict(task.conv.filter)
     if not task.conv.is_grouped or max(sizes["k"], sizes["c"]) > FEW_CHANNELS:
         return False
@@ -32,7 +30,7 @@ def has_window_vectors(task: ConvTask) -> bool:
         return False
     if task.direction == "backward_weight":
         return filter_row_bytes(strips_shape(task), sizes["k"]) <= MOST_ROW_BYTES
-    return task.direction == "forward" or task.conv.strides == (1, 1)
+    return task.direction == "forward" or has_whole_strides(strips_shape(task))
 
 
 def is_lanes_own(dtype: DType) -> bool:

@@ -59,7 +59,7 @@ def _window_vectors(task: ConvTask, number: str) -> Refusal | None:
     if has_window_vectors(task):
         return None
     which = f"groups of up to {FEW_CHANNELS} channels, and no large windows"
-    return Refusal(f" is for {which}; of gradients of images, for those without strides")
+    return Refusal(f" is for {which}; of gradients of images, for strides within an image")
 
 
 def _nothing_packed(key: str) -> Callable[[ConvTask, str], Refusal | None]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from imbrex.emit import c
 from imbrex.emit.cpu import finishing
-from imbrex.lower.cpu.packed import FilterSums, Grid, Sliding, Windows
+from imbrex.lower.cpu.packed import FilterSums, Grid, Windows
+from imbrex.lower.cpu.sliding import Sliding
 
 
 def scratch_member(stmt: Windows | FilterSums) -> str:
@@ -39,7 +40,8 @@ def sums_text(stmt: FilterSums) -> list[str]:
 
 
 def _axis(axis: Sliding) -> str:
-    return f"imbrex::slide<{axis.out}, {axis.taps}, {axis.stride}, {axis.dilation}>"
+    up = "" if axis.up == 1 else f", {axis.up}, {axis.shift}"
+    return f"imbrex::slide<{axis.out}, {axis.taps}, {axis.stride}, {axis.dilation}{up}>"
 
 
 def _grid(grid: Grid, const: str) -> str:

@@ -9,6 +9,7 @@ from imbrex.dtype import DType
 from imbrex.index.expr import Index, Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Buffer, Let, Ref, StoreMethod
+from imbrex.lower.cpu.sliding import Sliding
 from imbrex.problem.epilogue import Expression
 from imbrex.view.mma.vector import CpuUnit
 
@@ -275,20 +276,10 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Sliding:
-    """An axis of windows: `out` of them, `stride` apart, with taps `dilation` apart."""
-
-    out: int
-    taps: int
-    stride: int
-    dilation: int
-
-
-@dataclass(frozen=True)
 class Windows:
     """A workgroup's part of a convolution of groups of few channels: for each row, column and lane
     c[row][column][lane] = sum over y, x, d of filter[y][x][d][lane] * window[row of y][column of x][d][group]
-    where the row of y is row * stride + y * dilation, and the group of a lane is lane // shared.
+    where the row of y is that of `Sliding`, and the group of a lane is lane // shared.
 
     lanes: channels that are written.  is_along_lanes: vectors run along them, else along columns.  is_turned:
     along lanes, and neighbours in memory are columns.  depth: channels of a group that are read.  sums: rows

@@ -1,7 +1,8 @@
 """Windows of few channels as grids: what a map says of rows, columns, taps, depth and lanes, each apart.
 
 An index is a part of the workgroup's own plus a multiple of each, or, of lanes that share what they read, of
-the number of their group; a guard is of one axis.  The algebra says so, or an assertion does.
+the number of their group; a guard is of one axis.  The algebra says so, or an assertion does.  Of a strided
+gradient whole strides only are read: a part of the index is a quotient, whose remainder has a guard.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from dataclasses import replace
 from functools import partial
 from math import gcd
 
+from imbrex.index.atom import Mod
 from imbrex.index.expr import Lin, lin, select, var
 from imbrex.index.rule import Guard
 from imbrex.ir.chain import finish_of
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.windows import ThreadwiseFilterSumsOp, ThreadwiseWindowsOp
 from imbrex.lower.buffer import Buffer, Ref
-from imbrex.lower.cpu.packed import FilterSums, Finishing, Grid, Sliding, Window, Windows
+from imbrex.lower.cpu.packed import FilterSums, Finishing, Grid, Window, Windows
+from imbrex.lower.cpu.sliding import Sliding
 from imbrex.lower.finish import Stored, finishing
 from imbrex.lower.grid import is_of_grid
 from imbrex.lower.reader import Reader, element_type, sizes
@@ -40,9 +43,11 @@ def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
     height, width = (_sliding(window, names, count) for names in AXES[:2])
     turned = {tap for axis, (_, tap) in zip((height, width), AXES, strict=False) if axis.dilation < 0}
     window, taps = (_turned(ref, turned, count) for ref in (window, taps))
-    height, width = (replace(axis, dilation=abs(axis.dilation)) for axis in (height, width))
+    height, width = (
+        replace(axis, dilation=abs(axis.dilation), shift=_shift(window, names, axis.up))
+        for names, axis in zip(AXES, (height, width), strict=False)
+    )
     steps = tuple(_step(window, names, axis) for names, axis in zip(AXES, (height, width), strict=False))
-    extents = [_extent(axis) for axis in (height, width)]
     shared, group = _groups(window.offset, lanes)
     is_along_lanes = lanes > 1 and not (shared == lanes <= columns and steps[1] == 1)
     deep = [_coefficient(ref.offset, "depth") for ref in (taps, window)] if depth > 1 else [0, 0]
@@ -52,7 +57,7 @@ def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
     written = _grid(c, ("row", "column", "lane"), count, [rows, columns, lanes])
     return Windows(
         _grid(taps, ("y", "x", "lane"), count, [y, x, lanes], of_taps),
-        _grid(window, ("row y", "column x", "lane"), count, [*extents, lanes], (*steps, group, deep[1])),
+        _window_grid(window, count, (height, width), (*steps, group, deep[1])),
         written,
         height,
         width,
@@ -84,10 +89,9 @@ def filter_sums(op: ThreadwiseFilterSumsOp, reader: Reader) -> FilterSums:
     written, *more = _members(c.offset, lanes, shared)
     of_c = (*(_coefficient(c.offset, n) for n in ("y", "x")), written, _coefficient(c.offset, "depth"), *more)
     of_output = (rows_met, columns_met, met, images_met, *met_more)
-    extents = [_extent(axis) for axis in (height, width)]
     return FilterSums(
         _grid(output, ("row", "column", "lane"), count, [rows, columns, lanes], of_output),
-        _grid(window, ("row y", "column x", "lane"), count, [*extents, lanes], of_window),
+        _window_grid(window, count, (height, width), of_window),
         _grid(c, ("y", "x", "lane"), count, [y, x, lanes], of_c),
         element_type(op.window).accumulator,
         height,
@@ -107,9 +111,14 @@ def _seen(
     return reader.ref(value, [*reader.index(index), *(var(n, count[n]) for n in names.split())])
 
 
-def _extent(axis: Sliding) -> int:
-    """Elements from the first that windows show to the last."""
-    return (axis.out - 1) * axis.stride + (axis.taps - 1) * axis.dilation + 1
+def _window_grid(
+    window: Ref, count: dict[str, int], slid: tuple[Sliding, Sliding], steps: Sequence[int]
+) -> Grid:
+    """The grid of what windows show, from the first element of each axis that some window does."""
+    kept = tuple(g for g in window.guards if not _is_remainder(g))
+    extents = [*(axis.extent for axis in slid), count["lane"]]
+    skipped = (*(int(axis.shift < 0) for axis in slid), 0)
+    return _grid(replace(window, guards=kept), ("row y", "column x", "lane"), count, extents, steps, skipped)
 
 
 def _groups(index: Lin, lanes: int) -> tuple[int, int]:
@@ -173,15 +182,35 @@ def _finishing(
 def _sliding(ref: Ref, names: tuple[str, str], count: dict[str, int]) -> Sliding:
     """Stride and dilation, in elements of the axis where a guard counts them, else as few as there can be."""
     position, tap = names
-    terms = (ref.offset, *(g.index for g in _guards(ref.guards, names)))[-1]
-    stride, dilation = _coefficient(terms, position), _coefficient(terms, tap)
+    guards = _guards(ref.guards, names)
+    ups = [g.index.terms[0][0] for g in guards if _is_remainder(g)]
+    up = next((mod.den.const for mod in ups if isinstance(mod, Mod)), 1)
+    terms = (ref.offset, *(g.index for g in guards if not _is_remainder(g)))[-1]
+    stride, dilation = _coefficient(terms, position, up), _coefficient(terms, tap, up)
     unit = 1 if terms is not ref.offset else gcd(stride, dilation) or 1
-    return Sliding(count[position], count[tap], stride // unit or 1, dilation // unit or 1)
+    return Sliding(count[position], count[tap], stride // unit or 1, dilation // unit or 1, up)
+
+
+def _is_remainder(guard: Guard) -> bool:
+    """Does it say that a division leaves nothing?"""
+    match guard.index:
+        case Lin(((Mod(), 1),), 0):
+            return lin(guard.size) == lin(1)
+        case _:
+            return False
+
+
+def _shift(ref: Ref, names: tuple[str, str], up: int) -> int:
+    """What is added before the first position's first tap is divided, and the quotient rounded up."""
+    first = dict.fromkeys(names, lin(0))
+    rests = [g.index.subs(first) for g in _guards(ref.guards, names) if _is_remainder(g)]
+    assert all(rest.is_constant for rest in rests), f"a strip of parts of strides: {rests}"
+    return max((rest.const for rest in rests if rest.const), default=up) - up
 
 
 def _step(ref: Ref, names: tuple[str, str], axis: Sliding) -> int:
     """Elements of memory from one element of the axis to the next."""
-    by_position, by_tap = (_coefficient(ref.offset, n) for n in names)
+    by_position, by_tap = (_coefficient(ref.offset, n, axis.up) for n in names)
     step = by_position // axis.stride or by_tap // axis.dilation
     is_even = (by_position in (0, step * axis.stride)) and by_tap in (0, step * axis.dilation)
     assert is_even, f"an axis whose elements lie unevenly: {ref.offset}"
@@ -201,17 +230,20 @@ def _grid(
     count: dict[str, int],
     extents: Sequence[int],
     steps: Sequence[int] | None = None,
+    skipped: Sequence[int] = (0, 0, 0),
 ) -> Grid:
+    """skipped: elements of each axis before the first one."""
     found = steps or [_coefficient(ref.offset, axis) for axis in axes]
     at_first = dict.fromkeys(count, lin(0))
     begins, ends = [lin(0)] * 3, [lin(size) for size in extents]
     for guard in (g for g in ref.guards if not is_of_grid(g)):
         owns = [i for i, axis in enumerate(axes) if any(guard.index.mentions(n) for n in axis.split())]
         i = owns[0] if owns else list(extents).index(1)
-        first = guard.index.subs(at_first)
+        first = guard.index.subs(at_first) + skipped[i]
         begins[i] = _greatest(begins[i], lin(0) - first)
         ends[i] = _least(ends[i], guard.size - first)
-    base = Ref(ref.buffer, ref.offset.subs(at_first))
+    further = sum(count * step for count, step in zip(skipped, found, strict=False))
+    base = Ref(ref.buffer, ref.offset.subs(at_first) + further)
     return Grid(base, tuple(found), tuple(begins), tuple(ends))  # type: ignore[arg-type]
 
 
@@ -219,9 +251,9 @@ def _guards(guards: Sequence[Guard], names: Sequence[str]) -> list[Guard]:
     return [g for g in guards if any(g.index.mentions(n) for n in names)]
 
 
-def _coefficient(index: Lin, name: str) -> int:
-    """What an index grows by with a variable, of which no part of it depends in another way."""
-    step = index.subs({name: lin(1)}) - index.subs({name: lin(0)})
+def _coefficient(index: Lin, name: str, by: int = 1) -> int:
+    """What an index grows by with so many of a variable, of which no part of it depends in another way."""
+    step = index.subs({name: lin(by)}) - index.subs({name: lin(0)})
     assert step.is_constant, f"{name} is not apart in {index}"
     return step.const
 

@@ -63,12 +63,13 @@ class Slide:
         return self.strip // self.stride
 
     @property
-    def slopes(self) -> tuple[int, int]:
-        """How far what is read moves with what is written, and with the tap."""
+    def slopes(self) -> tuple[int, int, int]:
+        """How far what is read moves with strips, with what is written and with the tap; of a gradient of
+        images `stride` times as far, and only whole strides are read.
+        """
         if not self.is_back:
-            return self.stride, self.dilation
-        assert self.stride == 1, "the taps of strides are not those of their neighbours"
-        return 1, -self.dilation
+            return self.step, self.stride, self.dilation
+        return self.step * self.stride, 1, -self.dilation
 
     def met(self, tap: int) -> tuple[tuple[int, int], ...]:
         """(position that is read, position that is written) of a strip, where some strip has both."""

@@ -14,18 +14,21 @@ slot's group that are read as a dim of their own, depth.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from types import MappingProxyType
+from typing import Final, Literal
 
 from imbrex.cached import cached_property
 from imbrex.index.map import Dim, Entry, Layer, replacing, unchanged
-from imbrex.index.rule import Broadcast, Embed, Fixed, Merge, Pad, PassThrough, Slice, Unmerge
+from imbrex.index.rule import Broadcast, Embed, Fixed, Merge, Pad, PassThrough, Quotient, Slice, Unmerge
 from imbrex.index.stack import Stack, over
 from imbrex.view.conv.slide import Piece, Slide
 from imbrex.view.work.numbering import Each, Numbering, Shared
 
 __all__ = ["Strips"]
+
+NONE: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,8 @@ class Strips:
         meets at a row of taps.
         """
         axis, extent = self.height, self.window_size[1]
-        by_row, by_tap = axis.slopes
+        _, by_row, by_tap = axis.slopes
+        assert axis.stride == 1 or not axis.is_back, "the taps of strides are not those of their neighbours"
         origin = axis.before if axis.is_back else -axis.before
         low = origin + min(0, by_tap * (axis.taps - 1))
         last = origin + (axis.strips - 1) * axis.step + (axis.strip - 1) * by_row
@@ -116,24 +120,30 @@ class Strips:
         return self._array(dims, pads, slid, {"tap": axis.taps, "row": axis.strip, "column": extent})
 
     def windows(self, dims: Sequence[Dim], rows: str, columns: str) -> tuple[Layer, ...]:
-        """The same by all taps: (.., image, row, y, column, x, slot), what each element of a strip meets."""
+        """The same by all taps: (.., image, row, y, column, x, slot), what each element of a strip meets, if
+        anything: under the strides of a gradient of images not every tap meets one.
+        """
         axes = {
             rows: ("h_strip row y", self.height),
             columns: ("w_strip column x", self.width),
         }
         pads: dict[str, Entry] = {}
         slid: dict[str, Entry] = {}
+        sizes = dict[str, int]()
         for name, (numbers, axis) in axes.items():
-            by_row, by_tap = axis.slopes
+            by_strip, by_row, by_tap = axis.slopes
             origin, reach = axis.before if axis.is_back else -axis.before, by_tap * (axis.taps - 1)
-            last = origin + (axis.strips - 1) * axis.step + (axis.strip - 1) * by_row
-            before, after = max(0, -origin - min(0, reach)), max(0, last + max(0, reach) + 1 - axis.read)
-            pads[name] = _pad(before, after, name)
-            slid[name] = (Embed((axis.step, by_row, by_tap), origin + before), numbers, name)
+            before = max(0, -origin - min(0, reach))
+            last = origin + (axis.strips - 1) * by_strip + (axis.strip - 1) * by_row + max(0, reach)
+            if axis.is_back and axis.stride > 1:
+                pads[name], sizes[name] = (Quotient(axis.stride, before), name, name), before + last + 1
+            else:
+                pads[name] = _pad(before, max(0, last + 1 - axis.read), name)
+            slid[name] = (Embed((by_strip, by_row, by_tap), origin + before), numbers, name)
         height, width = self.height, self.width
         box = {"row": height.strip, "y": height.taps, "column": width.strip, "x": width.taps}
         box["depth"] = self.depth
-        return self._array(dims, pads, slid, box)
+        return self._array(dims, pads, slid, box, sizes)
 
     def taps(self, dims: Sequence[Dim]) -> tuple[Layer, ...]:
         """The filter as (.., y, x, depth, slot)."""
@@ -193,9 +203,16 @@ class Strips:
         )
 
     def _array(
-        self, dims: Sequence[Dim], pads: dict[str, Entry], cuts: dict[str, Entry], box: dict[str, int]
+        self,
+        dims: Sequence[Dim],
+        pads: dict[str, Entry],
+        cuts: dict[str, Entry],
+        box: dict[str, int],
+        padded: Mapping[str, int] = NONE,
     ) -> tuple[Layer, ...]:
-        below = self._padded(dims, {**pads, "n": _pad(0, -self.count % self.images, "n")}, "depth" in box)
+        """padded: sizes above pads that do not settle them."""
+        pads = {**pads, "n": _pad(0, -self.count % self.images, "n")}
+        below = self._padded(dims, pads, "depth" in box, padded)
         images: Entry = (Unmerge(), "n_tile image", "n")
         channels: Entry = (Unmerge(), "g_block g_lane slot", "g")
         inner = {"image": self.images, **box, "slot": self.slots}
@@ -203,10 +220,13 @@ class Strips:
         cut = below.replacing(*cuts.values(), images, channels, order=list(sizes), **sizes)
         return cut.under(*self.numbering.layers(cut.upper)).layers
 
-    def _padded(self, dims: Sequence[Dim], pads: dict[str, Entry], is_deep: bool) -> Stack:
+    def _padded(
+        self, dims: Sequence[Dim], pads: dict[str, Entry], is_deep: bool, sizes: Mapping[str, int] = NONE
+    ) -> Stack:
         """Channels that are written, of all groups, as "g", counted up to whole lanes, and other pads.
 
-        is_deep: channels of a group that are read are "depth"; else there are none, or one.
+        is_deep: channels of a group that are read are "depth"; else there are none, or one.  sizes: above
+        pads that do not settle them.
         """
         more = self.numbering.sizes["g_block"] * self.lanes * self.slots - self.channels
         written, read = ("c", "k") if self.height.is_back else ("k", "c")
@@ -216,10 +236,10 @@ class Strips:
             ours.append((PassThrough(), "depth", read) if is_deep else (Fixed(0), "", read))
         if self.filters == 1:
             ours += [(Fixed(0), "", written)] if written in names else []
-            return over(dims).replacing(*ours, _pad(0, more, "g"), *pads.values())
+            return over(dims).replacing(*ours, _pad(0, more, "g"), *pads.values(), **sizes)
         ours += [(PassThrough(), "member", written)] if written in names else [(Broadcast(), "member", "")]
-        apart = over(dims).replacing(*ours, member=self.filters)
-        return apart.passing((Merge(), "g", "g member")).replacing(_pad(0, more, "g"), *pads.values())
+        apart = over(dims).replacing(*ours, member=self.filters).passing((Merge(), "g", "g member"))
+        return apart.replacing(_pad(0, more, "g"), *pads.values(), **sizes)
 
 
 def _pad(before: int, after: int, name: str) -> Entry:

@@ -91,6 +91,23 @@ def test_windows_by_taps_of_a_gradient_run_backwards() -> None:
             assert np.array_equal(tall[:, :, tap, written], window[:, :, read - of.low[0]])
 
 
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("is_back", [False, True])
+def test_windows_by_all_taps_hold_what_elements_meet(order: str, is_back: bool) -> None:
+    of = strips(order, is_back)
+    sizes = (OUT, IMAGE) if is_back else (IMAGE, OUT)
+    depth = [Dim("k" if is_back and d.name == "c" else d.name, d.size) for d in dims(order, sizes[0])]
+    windows = at(of, Map(of.windows(depth, "h", "w")))[..., 0, :]
+    strip = at(of, Map(of.strip(dims(order, sizes[1]), "h", "w")))
+    met = {
+        (y, x, int(read), int(written))
+        for y, x in product(range(TAPS[0]), range(TAPS[1]))
+        for read, written in zip(windows[:, :, :, y, :, x].ravel(), strip.ravel(), strict=True)
+        if read >= 0 and written >= 0
+    }
+    assert met == defined(order, is_back)
+
+
 def defined(order: str, is_back: bool) -> set[tuple[int, int, int, int]]:
     """(y, x, offset that is read, offset that is written), from the definition."""
     found: set[tuple[int, int, int, int]] = set()

@@ -14,6 +14,10 @@ constexpr int balanced(int size, int most) {
   const int panels = (size + most - 1) / most;
   return (size + panels - 1) / panels;
 }
+// The same of rows that come in units, of which no panel has a part, and each at least one.
+constexpr int whole_units(int size, int most, int unit) {
+  return unit * balanced((size + unit - 1) / unit, most < unit ? 1 : most / unit);
+}
 // The same of tiles: as many as there may be, and what is left in the last panel.
 constexpr int at_most(int size, int most) { return size < most ? size : most; }
 

@@ -37,8 +37,24 @@ template <class T, bool Upper> IMBREX_INLINE vec<T> interleaved(vec<T> a, vec<T>
                                    h + 21, h + 6, h + 22, h + 7, h + 23);
   else if constexpr (W == 8)
     return __builtin_shufflevector(a, b, h, h + 8, h + 1, h + 9, h + 2, h + 10, h + 3, h + 11);
-  else
+  else if constexpr (W == 4)
     return __builtin_shufflevector(a, b, h, h + 4, h + 1, h + 5);
+  else
+    return __builtin_shufflevector(a, b, h, h + 2);
+}
+
+// Lane 0 of each of some vectors, lane 1 of each, ...: as many vectors.
+template <class T, int Count> IMBREX_INLINE void interleave(vec<T> (&rows)[Count]) {
+  constexpr int W = width<T>;
+  vec<T> found[Count];
+  if constexpr (Count == 2) {
+    found[0] = interleaved<T, false>(rows[0], rows[1]), found[1] = interleaved<T, true>(rows[0], rows[1]);
+  } else {
+#pragma GCC unroll 64
+    for (int i = 0; i < Count * W; ++i) found[i / W][i % W] = rows[i % Count][i / Count];
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < Count; ++i) rows[i] = found[i];
 }
 
 // Of a 2S x 2S block's rows i and i + S: swaps the off-diagonal S x S blocks.  log2(W) rounds of it transpose.

@@ -16,7 +16,7 @@ struct windows : window_ring<window_sizes<T, AlongLanes, Lanes, H, X, Depth, Sha
   using Sizes::W, Sizes::registers, Sizes::is_one_group, Sizes::is_turned, Sizes::vectors, Sizes::L, Sizes::along,
     Sizes::F, Sizes::blocks, Sizes::is_side_by_side, Sizes::side, Sizes::P, Sizes::is_written_out, Sizes::R,
     Sizes::is_shared_along, Sizes::apart, Sizes::fetched, Sizes::deep, Sizes::column_size, Sizes::step,
-    Sizes::row_size, Sizes::ring_rows;
+    Sizes::row_size, Sizes::ring_rows, Sizes::row_unit, Sizes::is_row_by_row, Sizes::place;
 
   alignas(64) T row_sums[Planes ? round_up(along, W) * W : 1]; // [column][lane]
 
@@ -33,16 +33,16 @@ struct windows : window_ring<window_sizes<T, AlongLanes, Lanes, H, X, Depth, Sha
     if constexpr (!AlongLanes && fetched < apart) // which no sum that is kept meets
       for (int i = fetched; i < ring_rows * row_size; i += apart)
         for (int j = 0; j < apart - fetched; j += W) store<T>(this->ring + i + j, vec<T>{});
-    constexpr int panels = (H::out + R - 1) / R, tall = H::out - panels * (R - 1); // of R rows, the others have one less
+    // Panels of R rows, others have a unit less.
+    constexpr int U = row_unit, units = (H::out + U - 1) / U, panels = (units + R / U - 1) / (R / U), tall = units - panels * (R / U - 1);
     int next = 0;
     for (int i = 0, row = 0; i < panels && row < c.end[0]; ++i) {
-      const int some = i < tall ? R : R - 1, low = row * H::stride;
-      const int end = low + (some - 1) * H::stride + (H::taps - 1) * H::dilation + 1;
+      const int some = i < tall ? R : R - U, low = H::first(row), end = H::end(row + some - 1);
       for (next = next < low ? low : next; next < end; ++next) this->fetch(window, next);
       if (some == R)
         sum_rows<R>(row, c, act);
       else if constexpr (tall < panels)
-        sum_rows<R - 1>(row, c, act);
+        sum_rows<R - U>(row, c, act);
       row += some;
     }
   }
@@ -61,8 +61,8 @@ private:
   }
   template <int Count, class S, class D, class Act>
   void sum_tile_in_place(int row, int first, int v, const grid<S> &window, const grid<D> &c, const Act &act) {
-    constexpr int extent = (Count - 1) * X::stride + (X::taps - 1) * X::dilation + 1;
-    const int low = window.begin[1] - first * X::stride, high = window.end[1] - first * X::stride;
+    constexpr int extent = X::extent_of(Count);
+    const int at = first * X::stride / X::up, low = window.begin[1] - at, high = window.end[1] - at;
     if (low <= 0 && extent <= high)
       sum_in_place<Count, false>(row, first, v, low, high, window, c, act);
     else
@@ -74,9 +74,9 @@ private:
                                               const Act &act) {
     vec<T> sums[1][Count] = {};
     for (int y = 0; y < H::taps; ++y) {
-      const int at = row * H::stride + y * H::dilation;
-      if (!window.has(0, at)) continue;
-      share_columns<IsEdge>(sums[0], window.at(at, first * X::stride, v * W), window.step[1], low, high, lane_bits{}, v, y);
+      const int at = H::met(row, y);
+      if (!H::meets(row, y) || !window.has(0, at)) continue;
+      share_columns<IsEdge>(sums[0], window.at(at, first * X::stride / X::up, v * W), window.step[1], low, high, lane_bits{}, v, y);
     }
     put_all<1, Count>(row, first, v, [&](int, int p) IMBREX_INLINED { return sums[0][p]; }, c, act);
   }
@@ -132,60 +132,84 @@ private:
   template <int Rows, int Count, class D, class Act>
   __attribute__((always_inline)) void sum_side_by_side(int row, int first, int block, const grid<D> &c, const Act &act) {
     vec<T> sums[Rows][Count][F] = {};
-    const T *at[(Rows - 1) * H::stride + (H::taps - 1) * H::dilation + 1];
-    for (int i = 0; i < int(sizeof(at) / sizeof(*at)); ++i) at[i] = this->ring_row(row * H::stride + i) + first * step;
+    const int low = H::first(row);
+    constexpr int window_rows = H::up == 1 ? H::extent_of(Rows) : ring_rows;
+    const T *at[window_rows];
+    for (int i = 0; i < window_rows; ++i) at[i] = this->ring_row(low + i) + first / X::up * step;
     const T *factor = this->taps + block * F / side * side * (Depth * H::taps * X::taps) + block * F % side;
     for (int d = 0; d < Depth; ++d)
-      for (int y = 0; y < H::taps; ++y, factor += X::taps * side)
+      for (int y = 0; y < H::taps; ++y, factor += X::taps * side) {
+        if (!H::meets(row, y)) continue; // of one row, where there are phases
+        const int above = H::up == 1 ? y * H::dilation : H::met(row, y) - low;
 #pragma GCC unroll 64
         for (int x = 0; x < X::taps; ++x) {
           vec<T> met[Rows][Count];
 #pragma GCC unroll 32
           for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 32
-            for (int p = 0; p < Count; ++p) met[r][p] = load<T>(at[r * H::stride + y * H::dilation] + d * deep + Sizes::tap(x) + p * step);
+            for (int p = 0; p < Count; ++p)
+              if (place(p, x) >= 0) met[r][p] = load<T>(at[r * H::stride + above] + d * deep + place(p, x));
 #pragma GCC unroll 8
           for (int f = 0; f < F; ++f) {
             const vec<T> factor_f = splat(factor[x * side + f]);
 #pragma GCC unroll 32
             for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 32
-              for (int p = 0; p < Count; ++p) {
-                sums[r][p][f] = met[r][p] * factor_f + sums[r][p][f];
-                IMBREX_PIN(sums[r][p][f]);
-              }
+              for (int p = 0; p < Count; ++p)
+                if (place(p, x) >= 0) {
+                  sums[r][p][f] = met[r][p] * factor_f + sums[r][p][f];
+                  IMBREX_PIN(sums[r][p][f]);
+                }
           }
         }
+      }
 #pragma GCC unroll 8
     for (int f = 0; f < F; ++f)
       if (block * F + f < Lanes)
-        put_all<Rows, Count>(row, first, block * F + f, [&](int r, int p) IMBREX_INLINED { return sums[r][p][f]; }, c, act);
+        put_phases<Rows, Count>(row, first, block * F + f, [&](int r, int p) IMBREX_INLINED { return sums[r][p][f]; }, c, act);
   }
 
   template <int Rows, int Count, class D, class Act>
   __attribute__((always_inline)) void sum(int row, int first, int v, const grid<D> &c, const Act &act) {
     vec<T> sums[Rows][Count] = {};
-    const int low = row * H::stride;
+    const int low = H::first(row);
     for (int d = 0; d < Depth; ++d) {
-      const int from = first * step + (is_one_group ? 0 : v * W) + (is_turned ? 0 : d * deep), tap = d * vectors + v;
+      const int from = first / X::up * step + (is_one_group ? 0 : v * W) + (is_turned ? 0 : d * deep), tap = d * vectors + v;
       const lane_bits lanes = lanes_of_channel(d);
       if constexpr (is_shared_along) {
 #pragma GCC unroll 64
-        for (int y = 0; y < H::taps; ++y) share(sums[0], this->ring_row(low + y * H::dilation) + from, lanes, tap, y);
-      } else if constexpr (is_written_out) {
+        for (int y = 0; y < H::taps; ++y)
+          if (H::meets(row, y)) share(sums[0], this->ring_row(H::met(row, y)) + from, lanes, tap, y);
+      } else if constexpr (is_written_out && !(is_row_by_row && H::up > 1)) {
 #pragma GCC unroll 64
-        for (int i = 0; i < (Rows - 1) * H::stride + (H::taps - 1) * H::dilation + 1; ++i)
-          meet(sums, this->ring_row(low + i) + from, lanes, tap, [&](int r) IMBREX_INLINED {
-            const int above = i - r * H::stride;
-            return above >= 0 && above % H::dilation == 0 && above / H::dilation < H::taps ? above / H::dilation : -1;
-          });
+        for (int i = 0; i < H::extent_of(Rows); ++i)
+          meet(sums, this->ring_row(low + i) + from, lanes, tap, [&](int r) IMBREX_INLINED { return H::tap(r, i); });
       } else {
         static_assert(Rows == 1);
         for (int y = 0; y < H::taps; ++y)
-          meet(sums, this->ring_row(low + y * H::dilation) + from, lanes, tap, [&](int) IMBREX_INLINED { return y; });
+          if (H::meets(row, y)) meet(sums, this->ring_row(H::met(row, y)) + from, lanes, tap, [&](int) IMBREX_INLINED { return y; });
       }
     }
-    put_all<Rows, Count>(row, first, v, [&](int r, int p) IMBREX_INLINED { return sums[r][p]; }, c, act);
+    put_phases<Rows, Count>(row, first, v, [&](int r, int p) IMBREX_INLINED { return sums[r][p]; }, c, act);
+  }
+
+  // The same as put_all, of vectors of columns each of which has one phase: these take turns.
+  template <int Rows, int Count, class Sum, class D, class Act>
+  __attribute__((always_inline)) void put_phases(int row, int first, int v, const Sum &sum, const grid<D> &c, const Act &act) {
+    if constexpr (AlongLanes || X::up == 1) {
+      put_all<Rows, Count>(row, first, v, sum, c, act);
+    } else {
+      vec<T> turns[Rows][Count / X::up][X::up];
+#pragma GCC unroll 32
+      for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 32
+        for (int i = 0; i < Count / X::up; ++i) {
+#pragma GCC unroll 16
+          for (int phase = 0; phase < X::up; ++phase) turns[r][i][phase] = sum(r, i * X::up + phase);
+          interleave<T>(turns[r][i]);
+        }
+      put_all<Rows, Count>(row, first, v, [&](int r, int p) IMBREX_INLINED { return turns[r][p / X::up][p % X::up]; }, c, act);
+    }
   }
 
   // sum(r, p) of some rows and columns of vector v of lanes, or vectors of columns of lane v.  Where all but the last vector
@@ -238,12 +262,12 @@ private:
 #pragma GCC unroll 64
     for (int x = 0; x < X::taps; ++x) factor[x] = load<T>(this->taps + ((y * X::taps + x) * Depth * vectors + v) * W);
 #pragma GCC unroll 128
-    for (int i = 0; i < (Count - 1) * X::stride + (X::taps - 1) * X::dilation + 1; ++i) {
+    for (int i = 0; i < X::extent_of(Count); ++i) {
       if (IsEdge && (i < low || i >= high)) continue;
       const vec<T> x_i = element(at + i * column_step, lanes);
 #pragma GCC unroll 64
       for (int x = 0; x < X::taps; ++x) {
-        const int from = i - x * X::dilation, p = from / X::stride;
+        const int from = i * X::up - x * X::dilation - X::shift, p = from / X::stride;
         if (from >= 0 && from % X::stride == 0 && p < Count) {
           sums[p] = x_i * factor[x] + sums[p];
           IMBREX_PIN(sums[p]);
@@ -264,7 +288,8 @@ private:
         if (of_row(r) >= 0) factor[r] = load<T>(this->taps + ((of_row(r) * X::taps + x) * Depth * vectors + v) * W);
 #pragma GCC unroll 32
       for (int p = 0; p < Count; ++p) {
-        const vec<T> x_p = element(at + Sizes::tap(x) + p * step, lanes);
+        if (place(p, x) < 0) continue;
+        const vec<T> x_p = element(at + place(p, x), lanes);
 #pragma GCC unroll 32
         for (int r = 0; r < Rows; ++r)
           if (of_row(r) >= 0) {
