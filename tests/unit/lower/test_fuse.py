@@ -136,6 +136,22 @@ def test_a_matrix_with_neighbours_along_m(k: int, dtype: str, is_copied: bool) -
     assert (plan.reads_columns, plan.a_panel_bytes == 0) == (not is_copied, not is_copied)
 
 
+@pytest.mark.parametrize(
+    "m, level, tile, is_copied",
+    [
+        (1000, "avx2", "4,24,96,96,64,8", False),
+        (1024, "avx2", "4,24,96,96,64,8", True),
+        (1024, "avx512", "14,32,98,96,64,16", False),
+    ],
+)
+def test_columns_whose_lines_are_gone_before_the_next_panel_are_copied(
+    m: int, level: str, tile: str, is_copied: bool
+) -> None:
+    problem = Gemm(m=m, n=96, k=64, transpose_a=True)
+    a = the_product(problem, f"v1:cpu:{tile},k_major,a,straight", level).a
+    assert isinstance(a, InPlace) and (a.is_transposed, a.is_copied) == (True, is_copied)
+
+
 def test_a_window_with_neighbours_along_m_is_no_matrix() -> None:
     pixels = conv("-n 1 -c 8 -H 9 -W 9 -k 20 -y 3 -x 3 -p 1 -q 1 -F 1")
     found = statements(pixels, "v1:cpu:10,32,90,32,80,16,k_major,b,swapped")

@@ -5,17 +5,27 @@ from __future__ import annotations
 from math import gcd
 from typing import Final
 
-__all__ = ["crowds", "spreads"]
+__all__ = ["crowds", "loses_lines", "spreads"]
 
 SET_BYTES: Final = 4096
 """Addresses this far apart share a set of L1: 64 sets of 64 bytes on all current x86 and Arm cores."""
 MOST_CROWDED: Final = 9
 """Rows in one set that still leave the cache some room: 8 ways, and one that comes and goes."""
 
+HIDING: Final = 128
+"""Multiply-adds behind which a line hides that comes again: 384 did on a Zen 4, 96 do not on a Zen 1."""
+
 
 def crowds(rows: int, apart_bytes: int) -> bool:
     """Do so many rows, which are read side by side, leave the cache no room?"""
     return rows * gcd(SET_BYTES, apart_bytes) > MOST_CROWDED * SET_BYTES
+
+
+def loses_lines(pieces: int, apart_bytes: int, multiplied: int) -> bool:
+    """Are lines, of which panels take a piece each, gone when the next panel comes, and is that felt: so many
+    in few sets, and so few multiply-adds for each?  Those sets are few of the second cache's, too.
+    """
+    return multiplied < HIDING and crowds(pieces, apart_bytes)
 
 
 def spreads(apart_bytes: int) -> bool:

@@ -4,8 +4,8 @@ Packing copies an operand so that vectors and broadcasts find it in order.  Wher
 that order, the copy changes nothing but cache lines, and is left out:
 
     A   element (m, k) at base + m * pitch + k, no guards, rows that do not crowd into few sets of the cache
-    A   element (m, k) at base + k * pitch + m, no guards, of few enough k; of more, or of other elements than
-        panels hold, it is copied without a window
+    A   element (m, k) at base + k * pitch + m, no guards, of few enough k; of more, of lines that are gone
+        before the next panel, or of other elements than panels hold, it is copied without a window
     A   long runs of neighbours in k, as channels that come last: a pointer for each run
     A   short ones, as the taps of a row of a window of few channels, of rows that are mostly evenly apart
     B   vectors of neighbours along n, rows that do not crowd into few sets, or panels that are met once; the
@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from imbrex.config.cpu.crowding import crowds, spreads
+from imbrex.config.cpu.crowding import crowds, loses_lines, spreads
 from imbrex.config.cpu.plan import LEAST_RUN, MOST_LINES
 from imbrex.index.atom import Div, Mod, Select, Var
 from imbrex.index.expr import Lin, lin, var
@@ -204,7 +204,9 @@ def _transposed(parts: Parts) -> InPlace | None:
         return None
     base = Ref(window.buffer, rest + rows.offset.subs({rows.var: lin(0)}))
     is_plain = window.buffer.dtype == parts.a.dest.buffer.dtype and parts.product.unit == FMA
-    stays = is_plain and max(extents(rows, parts.steps)) <= MOST_LINES
+    lines, apart = max(extents(rows, parts.steps)), abs(pitch.const) * window.buffer.dtype.bytes
+    is_lost = loses_lines(lines, apart, parts.product.m * parts.product.n)
+    stays = is_plain and not is_lost and lines <= MOST_LINES
     return InPlace(base, pitch.const, is_transposed=True, is_copied=not stays)
 
 
