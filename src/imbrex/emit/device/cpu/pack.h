@@ -64,6 +64,7 @@ template <class T, class S, class View> IMBREX_INLINE vec<T> load_any(const S *p
 // How many elements further along a row is fetched while it is packed: the next vectors, or panels, of a view that rows
 // cross in steps too long for the hardware's prefetcher.
 constexpr int ahead = 64;
+constexpr int vectors_ahead = 12; // the same of vectors of several runs, each of which may be a page of its own
 
 // Calls body(row, vector) for rows [first, end) of vector v, whose spans, up to Count, all have that stride.  The masks
 // of every second element are made anew only where a row has other lanes than the one before: making one takes longer than a
@@ -201,6 +202,8 @@ static void pack_blocked(T *dst, const S *src, const view<T, L, G, Rows, Lanes> 
   static_assert(L == W, "a panel of lanes is one vector");
   const int left = view.rows - first, count = left < MR ? left : MR;
   for (int v = 0; v * W < view.lanes; ++v, dst += MR * W) {
+    if (const int next = v + vectors_ahead; next * W < view.lanes && view.span_count[next] > 1)
+      for (int r = first; r < first + count; ++r) __builtin_prefetch(src + view.row_offset[r] + view.spans[next][0].base);
     each_row<T>(src, view, v, first, count, [&](int r, vec<T> x) { store<T>(dst + (r - first) * W, x); });
     for (int r = count; r < MR; ++r) store<T>(dst + r * W, vec<T>{});
   }
