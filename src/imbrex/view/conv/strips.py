@@ -236,10 +236,10 @@ class Strips:
             ours.append((PassThrough(), "depth", read) if is_deep else (Fixed(0), "", read))
         if self.filters == 1:
             ours += [(Fixed(0), "", written)] if written in names else []
-            return over(dims).replacing(*ours, _pad(0, more, "g"), *pads.values(), **sizes)
+            return over(dims).replacing(*ours, _pad(0, more, "g"), *pads.values(), order=None, **sizes)
         ours += [(PassThrough(), "member", written)] if written in names else [(Broadcast(), "member", "")]
         apart = over(dims).replacing(*ours, member=self.filters).passing((Merge(), "g", "g member"))
-        return apart.replacing(_pad(0, more, "g"), *pads.values(), **sizes)
+        return apart.replacing(_pad(0, more, "g"), *pads.values(), order=None, **sizes)
 
 
 def _pad(before: int, after: int, name: str) -> Entry:
