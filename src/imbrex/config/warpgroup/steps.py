@@ -31,16 +31,16 @@ __all__ = ["Steps", "Streams", "norm"]
 class Streams:
     """The streams of tunings, of one workgroup each."""
 
-    of: Tunings
+    tunings: Tunings
 
     @property
     def rates(self) -> ProductRates:
-        return self.of.rates
+        return self.tunings.rates
 
     @property
     def numbers(self) -> Numbers:
         """What they are of a tile, in a cluster or not."""
-        return self.of.numbers
+        return self.tunings.numbers
 
     def at(
         self, active: Column | float, near: Column | float | None = None, parts: Column | int = 1
@@ -48,21 +48,21 @@ class Streams:
         """Where so many workgroups run at a time, on average over the rounds.  near: clusters that are at the
         same step of K, all of them unless told; parts: of K, which neighbours take in turn.
         """
-        return Steps(self, active, active / self.of.cluster if near is None else near, parts)
+        return Steps(self, active, active / self.tunings.cluster if near is None else near, parts)
 
     @cached_property
     def copies(self) -> Column:
         """Cycles of a step of a multiprocessor's copy engine."""
-        a, b = self.numbers.a_copied / self.of.cluster_n, self.numbers.b_copied / self.of.cluster_m
+        a, b = self.numbers.a_copied / self.tunings.cluster_n, self.numbers.b_copied / self.tunings.cluster_m
         return self.rates.row * (a + b)
 
     def given(self, clusters: Column | float, near: Column | float) -> Column:
         """Rows of a step that reach L2, as work, where so many clusters are at the same step.  near: so many
         neighbours' loads become one at most.
         """
-        n, (wide, high) = self.numbers, neighbours(self.of, clusters)
-        a = n.a_requests * self._share(n.a_inside, self.of.cluster_n, np.minimum(wide, near))
-        b = n.b_requests * self._share(n.b_inside, self.of.cluster_m, np.minimum(high, near))
+        n, (wide, high) = self.numbers, neighbours(self.tunings, clusters)
+        a = n.a_requests * self._share(n.a_inside, self.tunings.cluster_n, np.minimum(wide, near))
+        b = n.b_requests * self._share(n.b_inside, self.tunings.cluster_m, np.minimum(high, near))
         return np.asarray(a + b)
 
     def _share(self, inside: Column, sharing: Column, alike: Column) -> Column:
@@ -76,7 +76,7 @@ class Streams:
     @cached_property
     def together(self) -> Column:
         """Cycles until all workgroups of a cluster have done with a stage that they share."""
-        return np.asarray(self.rates.shared_stage * np.log2(self.of.cluster))
+        return np.asarray(self.rates.shared_stage * np.log2(self.tunings.cluster))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Steps:
     def matrix(self) -> Column:
         """Cycles of the matrix unit: all instructions of a step, or a consumer's, one after the other."""
         rates, numbers = self.of.rates, self.of.numbers
-        slowed = rates.matrix + rates.power * self.active / self.of.of.machine.compute_units
+        slowed = rates.matrix + rates.power * self.active / self.of.tunings.machine.compute_units
         return np.maximum(numbers.matrix * slowed, numbers.chain)
 
     @property

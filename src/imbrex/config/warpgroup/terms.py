@@ -166,7 +166,7 @@ def _of_cycles(scheduled: Scheduled, step: Steps) -> dict[str, Column]:
 
 
 def _of_rows(step: Steps) -> dict[str, Column]:
-    of = step.of.of
+    of = step.of.tunings
     a_alike, b_alike = neighbours(of, step.neighbours)
     return {
         "a_along_k": of.column(lambda tile: tile.plan.a_tile.major == "k"),
