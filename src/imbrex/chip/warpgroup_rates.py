@@ -110,8 +110,9 @@ class ProductRates:
     ordinary: float
     """Cycles of a warp for an ordinary load, few of which are under way at a time."""
     copying: float
-    """Cycles of a warp for a load to shared memory past the registers, or for each element of a row that
-    begins anywhere, which is loaded in pieces of 16 bytes."""
+    """Cycles of a warp for a load to shared memory past the registers."""
+    copying_pieces: float
+    """The same for each element of a row that begins anywhere, which is loaded in pieces of 16 bytes."""
     pieces: float
     """Cycles of a step until those pieces are in registers."""
     issue: float

@@ -9,8 +9,8 @@ know a tuning by `Terms`, numbers without a unit that the model has anyway.
 
 Laws: a correction ranks tunings of one problem and says nothing of the problem as a whole.  It is of the
 model by the machine table's own rates, so that a calibration adds to it.  What is over NEARLY behind by the
-model stays behind, and windows, types of other sizes and times out of CORRECTED_S stay as they are: there
-nothing was gained.
+model stays behind, and windows, types of other sizes, operands that lanes load and times out of CORRECTED_S
+stay as they are: there nothing was gained, or no time was known.
 
 Source: Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016 (SiLU); Lakshminarayanan and others, "Simple
 and Scalable Predictive Uncertainty Estimation using Deep Ensembles", 2017 (means of networks).
@@ -91,8 +91,11 @@ def inputs(known: Terms) -> Numbers:
 
 
 def is_corrected(plan: WarpgroupPlan) -> bool:
-    """Is it of a product that times tell enough of: of 16-bit floats, and no window's?"""
-    return plan.context.dtype.bits == CORRECTED_BITS and not Tile(plan).is_walked
+    """Is it of a product that times tell enough of: of 16-bit floats that the copy engine brings, and no
+    window's?
+    """
+    is_told_of = plan.context.dtype.bits == CORRECTED_BITS and all(plan.copied)
+    return is_told_of and not Tile(plan).is_walked
 
 
 def corrects(some: Tunings) -> bool:

@@ -205,8 +205,9 @@ class Tile:
             is_windowed = _is_windowed(access, given.k)
             index = self.rates.window if is_windowed else 1.0
             if (width >= COPY_BYTES or not is_windowed) and not turned:
-                spent = self.rates.copying * index / width
-                total += 0.0 if width >= COPY_BYTES else self.rates.pieces
+                is_whole = width >= COPY_BYTES
+                spent = (self.rates.copying if is_whole else self.rates.copying_pieces) * index / width
+                total += 0.0 if is_whole else self.rates.pieces
             else:
                 spent = self.rates.ordinary * index / width + self.rates.issue / (size if turned else width)
             total += extent * t.k_per_block * size * spent / WARPGROUP
