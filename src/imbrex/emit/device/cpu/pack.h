@@ -202,8 +202,10 @@ static void pack_blocked(T *dst, const S *src, const view<T, L, G, Rows, Lanes> 
   static_assert(L == W, "a panel of lanes is one vector");
   const int left = view.rows - first, count = left < MR ? left : MR;
   for (int v = 0; v * W < view.lanes; ++v, dst += MR * W) {
-    if (const int next = v + vectors_ahead; next * W < view.lanes && view.span_count[next] > 1)
-      for (int r = first; r < first + count; ++r) __builtin_prefetch(src + view.row_offset[r] + view.spans[next][0].base);
+    if constexpr (vectors_ahead * W < Lanes)
+      if (const int next = v + vectors_ahead; next * W < view.lanes && view.span_count[next] > 1)
+        for (int r = first; r < first + count; ++r)
+          __builtin_prefetch(src + view.row_offset[r] + view.spans[next][0].base);
     each_row<T>(src, view, v, first, count, [&](int r, vec<T> x) { store<T>(dst + (r - first) * W, x); });
     for (int r = count; r < MR; ++r) store<T>(dst + r * W, vec<T>{});
   }
