@@ -94,8 +94,8 @@ def is_corrected(plan: WarpgroupPlan) -> bool:
     """Is it of a product that times tell enough of: of 16-bit floats that the copy engine brings, and no
     window's?
     """
-    is_told_of = plan.context.dtype.bits == CORRECTED_BITS and all(plan.copied)
-    return is_told_of and not Tile(plan).is_walked
+    is_timed = plan.context.dtype.bits == CORRECTED_BITS and all(plan.copied)
+    return is_timed and not Tile(plan).is_walked
 
 
 def corrects(some: Tunings) -> bool:
