@@ -250,8 +250,7 @@ def _offer(
     tiles = steps.tiles
     plan = Plan(tiles, schedule.workgroups, schedule.mode)
     longest = sum(section.share for section in plan.sections)
-    parts = max(-(-section.k_span // section.share) for section in plan.sections) - 1
-    parts = min(parts + 1, plan.workgroups - 1) if any(s.share % s.k_span for s in plan.sections) else 0
+    parts = plan.most_received
     fix_up = _fix_up(parts, steps.tile_bytes, machine)
     rounds = -(-plan.workgroups // at_a_time)
     is_cpu = isinstance(machine, CpuMachine)

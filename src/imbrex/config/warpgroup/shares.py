@@ -40,14 +40,6 @@ def shares(mode: Mode, units: Column, k: Column, clusters: Column) -> Shares:
     count = max((len(plan.sections) for plan in plans), default=0)
     padded = [[*plan.sections, *[NO_SECTION] * (count - len(plan.sections))] for plan in plans]
     numbers = np.array([[(s.tiles, s.share, s.k_span) for s in each] for each in padded], np.int64)
-    parts = np.array([_parts(plan) for plan in plans], np.int64)
+    parts = np.array([plan.most_received for plan in plans], np.int64)
     which = which.reshape(-1)
     return Shares([SectionColumns(*numbers[which, i].T) for i in range(count)], parts[which])
-
-
-def _parts(plan: Plan) -> int:
-    """Partial sums that an owner adds at most."""
-    if all(section.share % section.k_span == 0 for section in plan.sections):
-        return 0
-    parts = max(-(-section.k_span // section.share) for section in plan.sections)
-    return min(parts, plan.workgroups - 1)

@@ -22,7 +22,7 @@ import numpy as np
 from imbrex.cached import cached_property
 from imbrex.chip import ProductRates
 from imbrex.config.warpgroup.traffic import neighbours
-from imbrex.config.warpgroup.tunings import Column, Numbers, Tunings
+from imbrex.config.warpgroup.tunings import Column, Numbers, OperandNumbers, Tunings
 
 __all__ = ["Steps", "Streams", "norm"]
 
@@ -53,25 +53,25 @@ class Streams:
     @cached_property
     def copies(self) -> Column:
         """Cycles of a step of a multiprocessor's copy engine."""
-        a, b = self.numbers.a_copied / self.tunings.cluster_n, self.numbers.b_copied / self.tunings.cluster_m
-        return self.rates.row * (a + b)
+        of = self.tunings
+        return self.rates.row * (of.a.copied / of.cluster_n + of.b.copied / of.cluster_m)
 
     def given(self, clusters: Column | float, near: Column | float) -> Column:
         """Rows of a step that reach L2, as work, where so many clusters are at the same step.  near: so many
         neighbours' loads become one at most.
         """
-        n, (wide, high) = self.numbers, neighbours(self.tunings, clusters)
-        a = n.a_requests * self._share(n.a_inside, self.tunings.cluster_n, np.minimum(wide, near))
-        b = n.b_requests * self._share(n.b_inside, self.tunings.cluster_m, np.minimum(high, near))
-        return np.asarray(a + b)
+        of, (wide, high) = self.tunings, neighbours(self.tunings, clusters)
+        a = self._requests(of.a, of.cluster_n, np.minimum(wide, near))
+        return a + self._requests(of.b, of.cluster_m, np.minimum(high, near))
 
-    def _share(self, inside: Column, sharing: Column, alike: Column) -> Column:
-        """What a workgroup has of its rows' requests.  Those on sectors that so many neighbours load at about
-        the same time are a part of as many loads, unless they are multicast in a cluster.
+    def _requests(self, of: OperandNumbers, sharing: Column, alike: Column) -> Column:
+        """A workgroup's part of an operand's requests.  Those on sectors that so many neighbours load at
+        about the same time are a part of as many loads, unless they are multicast in a cluster.
         """
         each = self.rates.each_row
         own = each + (1.0 - each) / np.maximum(1.0, alike)
-        return np.where(inside, 1.0 / sharing, np.where(sharing > 1, self.rates.cast / sharing, own))
+        part = np.where(of.is_inside, 1.0 / sharing, np.where(sharing > 1, self.rates.cast / sharing, own))
+        return of.requests * part
 
     @cached_property
     def together(self) -> Column:

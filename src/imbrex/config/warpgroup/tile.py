@@ -21,8 +21,9 @@ from imbrex.dtype import DType
 from imbrex.view.mma import Instruction
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.piece import ROW_BYTES, piece_columns
+from imbrex.view.stage.shared_tile import SharedTile
 
-__all__ = ["Multiplied", "Tile", "crosses"]
+__all__ = ["Multiplied", "Tile", "TileOperand", "crosses"]
 
 MATRIX_BYTES: Final = 2
 
@@ -43,6 +44,52 @@ class Multiplied:
     def read_bytes(self) -> int:
         """Bytes of shared memory that it reads."""
         return self.issues * (ROWS + self.instruction.n) * self.instruction.k * self.dtype.bytes
+
+
+@dataclass(frozen=True)
+class TileOperand:
+    """An operand's part of a tile.  extent: rows or columns of the operand in all."""
+
+    access: Access
+    stage: SharedTile
+    extent: int
+    context: GemmContext
+    rates: ProductRates
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of a stage in shared memory."""
+        return self.stage.bytes
+
+    @property
+    def array(self) -> float:
+        """Bytes of the whole operand in memory."""
+        matrix = self.context.g * self.extent * self.context.k
+        return float(min(matrix, self.access.elements or matrix) * self.context.dtype.bytes)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Rows of the stage in memory."""
+        return rows_of(self.access, self.stage, self.extent, self.context)
+
+    @property
+    def copied(self) -> float:
+        """The rows as work of the copy engine."""
+        return _row_work(self.rows, self.rates) * _size(self.rows, self.rates)
+
+    @property
+    def requests(self) -> float:
+        """The rows as work of L2, in proportion to one that begins on a line and is as long, where nobody
+        else loads them.
+        """
+        rows, rates = self.rows, self.rates
+        split = 1.0 + (rates.split_row - 1.0) * (rows.crossing + rows.inside)
+        return (rows.count * rates.apart_row if rows.is_apart else _size(rows, rates)) * split
+
+    @property
+    def is_inside(self) -> bool:
+        """Do rows begin inside a sector, so that no two are one request of L2?"""
+        return self.rows.inside > 0
 
 
 @dataclass(frozen=True)
@@ -90,68 +137,20 @@ class Tile:
         """Steps of K, in the mean."""
         return self.plan.k_iterations
 
-    @property
-    def a_bytes(self) -> int:
-        """Bytes of A's tile in shared memory."""
-        return self.plan.a_tile.bytes
-
-    @property
-    def b_bytes(self) -> int:
-        return self.plan.b_tile.bytes
+    @cached_property
+    def a(self) -> TileOperand:
+        c = self.plan.oriented
+        return TileOperand(c.a, self.plan.a_tile, c.m, c, self.rates)
 
     @cached_property
-    def a_array(self) -> float:
-        """Bytes of all of A in memory."""
+    def b(self) -> TileOperand:
         c = self.plan.oriented
-        return _array_bytes(c.a, c.m, c)
-
-    @cached_property
-    def b_array(self) -> float:
-        c = self.plan.oriented
-        return _array_bytes(c.b, c.n, c)
-
-    @cached_property
-    def a_rows(self) -> Rows:
-        """Rows of A's tile in memory."""
-        c = self.plan.oriented
-        return rows_of(c.a, self.plan.a_tile, c.m, c)
-
-    @cached_property
-    def b_rows(self) -> Rows:
-        c = self.plan.oriented
-        return rows_of(c.b, self.plan.b_tile, c.n, c)
+        return TileOperand(c.b, self.plan.b_tile, c.n, c, self.rates)
 
     @property
     def is_walked(self) -> bool:
         """Are rows of an operand those of a window that walks over images?"""
-        return self.a_rows.is_walked or self.b_rows.is_walked
-
-    @property
-    def a_copied(self) -> float:
-        """Rows of A's tile as work of the copy engine."""
-        return _row_work(self.a_rows, self.rates) * _size(self.a_rows, self.rates)
-
-    @property
-    def b_copied(self) -> float:
-        return _row_work(self.b_rows, self.rates) * _size(self.b_rows, self.rates)
-
-    @property
-    def a_requests(self) -> float:
-        """Rows of A's tile as work of L2, where nobody else loads them."""
-        return _requests(self.a_rows, self.rates)
-
-    @property
-    def b_requests(self) -> float:
-        return _requests(self.b_rows, self.rates)
-
-    @property
-    def a_inside(self) -> bool:
-        """Do rows of A begin inside a sector, so that no two are one request of L2?"""
-        return self.a_rows.inside > 0
-
-    @property
-    def b_inside(self) -> bool:
-        return self.b_rows.inside > 0
+        return self.a.rows.is_walked or self.b.rows.is_walked
 
     @cached_property
     def instruction(self) -> Instruction:
@@ -183,7 +182,7 @@ class Tile:
     @property
     def first(self) -> float:
         """Bytes of the loads that nothing goes on beside: those of the first stages."""
-        return min(self.stages, self.k_iterations) * (self.a_bytes + self.b_bytes)
+        return min(self.stages, self.k_iterations) * (self.a.bytes + self.b.bytes)
 
     @property
     def hidden(self) -> float:
@@ -250,12 +249,6 @@ def _row_work(rows: Rows, rates: ProductRates) -> float:
     return (1.0 + more) * (rates.walked_row if rows.is_walked else 1.0)
 
 
-def _requests(rows: Rows, rates: ProductRates) -> float:
-    """Rows as requests of L2, in proportion to one that begins on a line and is as long."""
-    split = 1.0 + (rates.split_row - 1.0) * (rows.crossing + rows.inside)
-    return (rows.count * rates.apart_row if rows.is_apart else _size(rows, rates)) * split
-
-
 def _size(rows: Rows, rates: ProductRates) -> float:
     """Rows, short ones in proportion."""
     return rows.count * (rates.short_row if rows.is_short else 1.0)
@@ -266,11 +259,6 @@ def _stored(columns: int, size: int, along: bool) -> int:
     if columns < ROW_BYTES // size and not along:
         return columns
     return round_up(columns, piece_columns(columns, size))
-
-
-def _array_bytes(access: Access, extent: int, context: GemmContext) -> float:
-    matrix = context.g * extent * context.k
-    return float(min(matrix, access.elements or matrix) * context.dtype.bytes)
 
 
 def _is_windowed(access: Access, total: int) -> bool:

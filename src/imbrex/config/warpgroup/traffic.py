@@ -22,12 +22,12 @@ def memory_bytes(of: Tunings, clusters: Column) -> Column:
     its blocks of tiles want.  clusters: that run at a time.
     """
     c, n = of.context, of.numbers
-    once = n.a_array + n.b_array
+    once = of.a.array + of.b.array
     tall = _tall(of)
     wide = np.minimum(np.maximum(1.0, clusters / tall), of.column_blocks)
     rows, columns = (np.where(n.is_swapped, *sizes) for sizes in ((c.n, c.m), (c.m, c.n)))
-    wanted = tall * of.cluster_m * n.rows * n.a_array / (rows * c.g)
-    wanted += wide * of.cluster_n * n.columns * n.b_array / (columns * c.g)
+    wanted = tall * of.cluster_m * n.rows * of.a.array / (rows * c.g)
+    wanted += wide * of.cluster_n * n.columns * of.b.array / (columns * c.g)
     again = np.maximum(once, wanted * of.units / clusters)
     return np.where(once <= of.rates.cached_bytes, once, again) + _result(of)
 
@@ -36,22 +36,21 @@ def scattered_bytes(of: Tunings, steps: Column) -> Column:
     """The same where each cluster is at a step of K of its own, so that none finds what a neighbour has just
     loaded: an operand comes again as far as L2 cannot keep it.  steps: of all clusters together.
     """
-    n, cached = of.numbers, of.rates.cached_bytes
+    cached = of.rates.cached_bytes
     a, b = (
-        np.maximum(0.0, steps * cluster * tile - array) * _absent(of) * np.minimum(1.0, array / cached)
-        for cluster, tile, array in (
-            (of.cluster_m, n.a_bytes, n.a_array),
-            (of.cluster_n, n.b_bytes, n.b_array),
-        )
+        np.maximum(0.0, steps * cluster * one.bytes - one.array)
+        * _absent(of)
+        * np.minimum(1.0, one.array / cached)
+        for cluster, one in ((of.cluster_m, of.a), (of.cluster_n, of.b))
     )
-    return n.a_array + n.b_array + (a + b) + _result(of)
+    return of.a.array + of.b.array + (a + b) + _result(of)
 
 
 def read_apart_bytes(of: Tunings) -> Column:
     """Bytes of the larger operand that come again where clusters of parts of K read the same of it."""
-    n = of.numbers
-    is_read_apart = np.where(n.a_array > n.b_array, of.column_blocks, of.row_blocks) > 1
-    again = of.rates.read_apart * np.maximum(n.a_array, n.b_array) * _absent(of)
+    a, b = of.a.array, of.b.array
+    is_read_apart = np.where(a > b, of.column_blocks, of.row_blocks) > 1
+    again = of.rates.read_apart * np.maximum(a, b) * _absent(of)
     return np.where(is_read_apart, again, 0.0)
 
 
@@ -62,7 +61,7 @@ def _tall(of: Tunings) -> Column:
 
 def _absent(of: Tunings) -> Column:
     """The share of the operands that L2 cannot hold."""
-    return np.maximum(0.0, 1.0 - of.rates.cached_bytes / (of.numbers.a_array + of.numbers.b_array))
+    return np.maximum(0.0, 1.0 - of.rates.cached_bytes / (of.a.array + of.b.array))
 
 
 def _result(of: Tunings) -> float:

@@ -5,7 +5,7 @@ A tuning is a tile in a cluster; what its tile costs stands in `Tile`, once for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,7 +19,7 @@ from imbrex.config.warpgroup.plan import WarpgroupPlan
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.tile import Tile
 
-__all__ = ["Column", "Numbers", "Tunings"]
+__all__ = ["Column", "Numbers", "OperandNumbers", "Tunings", "at_a_time"]
 
 Column: TypeAlias = npt.NDArray[Any]
 """A number for each tuning."""
@@ -36,16 +36,6 @@ class Numbers(NamedTuple):
     tall: Column
     broad: Column
     k_iterations: Column
-    a_bytes: Column
-    b_bytes: Column
-    a_array: Column
-    b_array: Column
-    a_copied: Column
-    b_copied: Column
-    a_requests: Column
-    b_requests: Column
-    a_inside: Column
-    b_inside: Column
     matrix: Column
     chain: Column
     shared: Column
@@ -56,8 +46,15 @@ class Numbers(NamedTuple):
     sums_bytes: Column
     fix_up: Column
 
-    def taken(self, which: Column) -> Numbers:
-        return Numbers(*(column[which] for column in self))
+
+class OperandNumbers(NamedTuple):
+    """The numbers of `TileOperand` of the same names."""
+
+    bytes: Column
+    array: Column
+    copied: Column
+    requests: Column
+    is_inside: Column
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +66,8 @@ class Tunings:
     tiles: Sequence[Tile]
     tile: Column
     numbers: Numbers
+    a: OperandNumbers
+    b: OperandNumbers
     cluster_m: Column
     cluster_n: Column
     group: Column
@@ -84,16 +83,22 @@ class Tunings:
         cls, tiles: Sequence[Tile], tile: Column, cluster_m: Column, cluster_n: Column, group: Column
     ) -> Tunings:
         """Tiles in clusters."""
-        numbers = Numbers(*(np.array([getattr(of, name) for of in tiles]) for name in Numbers._fields))
-        return cls(tiles, tile, numbers.taken(tile), cluster_m, cluster_n, group)
+        numbers = Numbers(*_columns(Numbers._fields, tiles, tile))
+        a, b = (
+            OperandNumbers(*_columns(OperandNumbers._fields, operands, tile))
+            for operands in ([of.a for of in tiles], [of.b for of in tiles])
+        )
+        return cls(tiles, tile, numbers, a, b, cluster_m, cluster_n, group)
 
     def __len__(self) -> int:
         return len(self.tile)
 
     def taken(self, which: Column) -> Tunings:
         """Some of them, by their numbers, or by whether they are meant."""
+        numbers = Numbers(*(column[which] for column in self.numbers))
+        a, b = (OperandNumbers(*(column[which] for column in of)) for of in (self.a, self.b))
         clusters = (of[which] for of in (self.cluster_m, self.cluster_n, self.group))
-        return Tunings(self.tiles, self.tile[which], self.numbers.taken(which), *clusters)
+        return Tunings(self.tiles, self.tile[which], numbers, a, b, *clusters)
 
     def on(self, machine: GpuMachine) -> Tunings:
         """The same for a machine of the same kind and other rates."""
@@ -145,6 +150,11 @@ class Tunings:
     def units(self) -> Column:
         """Units of all products of a batch."""
         return self.context.g * self.row_blocks * self.column_blocks
+
+
+def _columns(names: Sequence[str], of: Sequence[object], which: Column) -> Iterator[Column]:
+    """What each of these names says of those that are meant."""
+    return (np.array([getattr(one, name) for one in of])[which] for name in names)
 
 
 def at_a_time(cluster: Column, machine: GpuMachine) -> Column:

@@ -166,6 +166,13 @@ class Plan:
         (section,) = self.sections if self.mode == "reduce_k" else (None,)
         return 1 if section is None else -(-section.k_span // section.share)
 
+    @property
+    def most_received(self) -> int:
+        """A bound of the partial sums that an owner adds; 0 where shares are whole output tiles."""
+        if all(s.share % s.k_span == 0 for s in self.sections):
+            return 0
+        return min(max(-(-s.k_span // s.share) for s in self.sections), self.workgroups - 1)
+
     def segments(self, workgroup: int) -> Iterator[Segment]:
         """What one workgroup does, in order."""
         k = self.tiles.k

@@ -12,7 +12,7 @@ from imbrex.chip import GPU_MACHINES, GpuMachine, ProductRates
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
-from imbrex.config.warpgroup.cost import copy_cycles, schedule_cost
+from imbrex.config.warpgroup.cost import copy_cycles, cycles_of, schedule_cost
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.dtype import F16, DType
@@ -62,6 +62,14 @@ def machine_of(**rates: float) -> GpuMachine:
 def costs(**rates: float) -> list[float]:
     machine = machine_of(**rates)
     return [schedule_cost(t.plan(c, machine), s).cycles for t, c, s in SAMPLES]
+
+
+def test_what_is_priced_with_others_costs_what_it_does_alone() -> None:
+    """Other products, other modes and other numbers of workgroups, in any order."""
+    pairs = [(t.plan(c, MACHINE), s) for t, c, s in SAMPLES]
+    pairs += [(TILE.plan(LONG, MACHINE), TileSchedule(mode, 17)) for mode in ("stream_k", "two_tile")]
+    pairs += [(plan, DATA_PARALLEL) for plan, _ in pairs[::-1]]
+    assert cycles_of(pairs) == [schedule_cost(*pair).cycles for pair in pairs]
 
 
 @pytest.mark.parametrize("name", PRICES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -159,6 +160,17 @@ def finished(plan: Plan, starts: list[int], resident: int) -> bool:
             return True
         if not moved:
             return False
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_owner_receives_more_than_the_bound(mode: Mode) -> None:
+    received = list[tuple[int, int]]()
+    for outputs, k, workgroups in product((1, 3, 8, 13), (1, 5, 12, 40), (1, 4, 7, 29)):
+        plan = Plan(Tiles(outputs, 1, k), workgroups, mode)
+        received.append((max(map(len, plan.shared.values()), default=0), plan.most_received))
+    assert all(found <= most for found, most in received)
+    assert all(found > 0 or most == 0 for found, most in received)
+    assert mode == "data_parallel" or any(found == most > 1 for found, most in received)
 
 
 def test_efficiency_and_workspace() -> None:
