@@ -163,7 +163,7 @@ def _left(form: Lanes, tile: Tile, machine: GpuMachine) -> str | None:
     is_whole = form.along == tile.major and not (form.offset - along).mentions(form.along)
     pieces = size * tile.element_bytes // VECTOR_BYTES
     are_whole = (
-        pieces > 0 and machine.wave_size % pieces == 0 and tile.bytes % (VECTOR_BYTES * WARPGROUP) == 0
+        pieces > 0 and machine.wave_size % pieces == 0 and tile.bytes % (VECTOR_BYTES * machine.wave_size) == 0
     )
     if not is_whole or not are_whole or form.width * tile.element_bytes >= COPY_BYTES:
         return None

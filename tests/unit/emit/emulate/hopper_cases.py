@@ -69,6 +69,9 @@ CASES = {
     "sums through memory": gemm(136, 72, 520, ONE, schedule="stream_k:5"),
     "sums of all who share": gemm(64, 72, 520, ONE, schedule="split_k:4"),
     "lanes that load": gemm(137, 71, 139, TWO, transpose_a=True, algorithm="direct"),
+    "lanes that load the rows of 26 warps in turns of four": gemm(
+        137, 71, 139, "192,104,64,2,3,1,1,cooperative,straight,1", transpose_b=True, algorithm="direct"
+    ),
     "lanes that copy": gemm(136, 72, 140, TWO, transpose_b=True, algorithm="direct"),
     "copies first": gemm(137, 71, 139, algorithm="aligned"),
     "scaled, in batches": gemm(72, 136, 72, TWO, batch=2, alpha=2.0, beta=3.0),

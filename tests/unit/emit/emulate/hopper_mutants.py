@@ -291,6 +291,12 @@ MUTANTS: Final = {
     "bytes of a row are not shifted": Mutant(
         "lanes that load", "cuda/lanes.h", "(shift & 3) * 8", "(shift & 1) * 8"
     ),
+    "rows beyond a tile are loaded": Mutant(
+        "lanes that load the rows of 26 warps in turns of four",
+        "cuda/lanes.h",
+        "turn * warpgroup_lanes + first < loads",
+        "turn < turns",
+    ),
     "a sum of another column": Mutant("f32", "product.h", "c[row * Pitch + column]", "c[row * Pitch + step]"),
     "a phase's sums for another's": Mutant(
         "phases", "store.h", "P::sums_of(phase + at % residues)", "P::sums_of(phase)"

@@ -17,10 +17,10 @@ namespace imbrex {
 template <class F> constexpr bool stays_whole = F::along_k == F::is_k_major || F::width == 1;
 template <class F> constexpr bool passes_registers = !stays_whole<F> || F::width * F::element_bytes < 4;
 
-// The largest number up to `most` that divides `all`.
-constexpr int divisor_of(int all, int most) {
-  while (all % most) --most;
-  return most;
+// Shares of `all` of at most `most` each that are as few, and then as equal, as can be: how much the first has.
+constexpr int even_share(int all, int most) {
+  const int shares = (all + most - 1) / most;
+  return (all + shares - 1) / shares;
 }
 
 // 16 bytes that begin `shift` bytes into the first of two aligned pieces; zeros after the first `bytes` of them.
@@ -71,10 +71,10 @@ template <class F> IMBREX_INLINE uint4 piece_of(const F &feed, const uint4 *from
 // of a row, a lane loads for each row of the warp.  A piece that holds nothing of the row is not read.
 template <class F> IMBREX_INLINE void fill_rows(const F &feed, uint32_t tile, int32_t batch, int32_t at, int32_t step) {
   constexpr int size = F::element_bytes, width = 16 / size, line = (F::along_k ? F::depth : F::extent) / width;
-  constexpr int turns = F::depth * F::extent / width / warpgroup_lanes, rows = 32 / line; // rows of a warp in a turn
-  constexpr int count = divisor_of(turns, F::registers / 6), ends = (count * rows + 31) / 32;
-  static_assert(32 % line == 0 && F::depth * F::extent / width % warpgroup_lanes == 0 && turns % count == 0,
-                "warps load whole rows");
+  constexpr int loads = F::depth * F::extent / width, rows = 32 / line; // rows of a warp in a turn
+  constexpr int turns = (loads + warpgroup_lanes - 1) / warpgroup_lanes;
+  constexpr int count = even_share(turns, F::registers / 6), ends = (count * rows + 31) / 32;
+  static_assert(32 % line == 0 && loads % 32 == 0, "warps load whole rows");
   const uint32_t lane = uint32_t(warpgroup_lane()), in_warp = lane % 32, first = lane / 32 * 32;
   const auto locate = [&](uint32_t load, int32_t &k, int32_t &d) {
     const int32_t along = int32_t(load % line * width), across = int32_t(load / line);
@@ -82,6 +82,9 @@ template <class F> IMBREX_INLINE void fill_rows(const F &feed, uint32_t tile, in
   };
   const auto aligned = [&](const void *from) {
     return reinterpret_cast<const uint4 *>(reinterpret_cast<uint64_t>(from) & ~uint64_t(15));
+  };
+  const auto is_turn = [&](uint32_t turn) { // of this warp: are its rows of the tile
+    return loads % (count * warpgroup_lanes) == 0 || turn * warpgroup_lanes + first < loads;
   };
 #pragma unroll 1
   for (uint32_t i = 0; i < turns; i += count) {
@@ -96,7 +99,7 @@ template <class F> IMBREX_INLINE void fill_rows(const F &feed, uint32_t tile, in
       shift[j] = uint32_t(reinterpret_cast<uint64_t>(from)) & 15;
       left[j] = feed.left(batch, at, step, k, d) * size;
       own[j] = uint4{};
-      if (left[j] + int32_t(shift[j]) > 0) own[j] = piece_of(feed, aligned(from));
+      if (is_turn(i + j) && left[j] + int32_t(shift[j]) > 0) own[j] = piece_of(feed, aligned(from));
     }
 #pragma unroll
     for (int e = 0; e < ends; ++e) {
@@ -105,7 +108,8 @@ template <class F> IMBREX_INLINE void fill_rows(const F &feed, uint32_t tile, in
       locate((i + row / rows) * warpgroup_lanes + first + (row % rows + 1) * line - 1, k, d);
       const auto *from = feed.at(batch, at, step, k, d);
       const int32_t beyond = feed.left(batch, at, step, k, d) * size - 16;
-      if (row < count * rows && beyond + int32_t(uint32_t(reinterpret_cast<uint64_t>(from)) & 15) > 0 && beyond > -16)
+      const bool is_row = row < count * rows && is_turn(i + row / rows);
+      if (is_row && beyond + int32_t(uint32_t(reinterpret_cast<uint64_t>(from)) & 15) > 0 && beyond > -16)
         end[e] = piece_of(feed, aligned(from) + 1);
     }
 #pragma unroll
@@ -114,7 +118,7 @@ template <class F> IMBREX_INLINE void fill_rows(const F &feed, uint32_t tile, in
       const uint4 next = from_lane(own[j], in_warp + 1);
       const uint4 last = from_lane(end[j * rows / 32], (j * rows + in_warp / line) % 32);
       const uint4 high = in_warp % line == line - 1 ? last : next;
-      put_shared(tile + F::byte_of(k, d), shifted(own[j], high, shift[j], left[j]));
+      if (is_turn(i + j)) put_shared(tile + F::byte_of(k, d), shifted(own[j], high, shift[j], left[j]));
     }
   }
   written_for_engines();
