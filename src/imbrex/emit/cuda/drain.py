@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from imbrex.chip import VECTOR_BYTES
 from imbrex.dtype import F32, I32
 from imbrex.emit import c
@@ -9,9 +11,11 @@ from imbrex.emit.cuda import epilogue_operands
 from imbrex.emit.cuda.layout import staging
 from imbrex.emit.cuda.member import ELEMENT, boolean, method, static
 from imbrex.emit.cuda.multiply import sum_type
+from imbrex.emit.cuda.row import elements_left
 from imbrex.emit.cuda.sums import column_of_sum
 from imbrex.index.atom import Div, Mod, Select, Xor
 from imbrex.index.expr import Lin, var
+from imbrex.lower.buffer import Ref
 from imbrex.lower.warpgroup.parts import Planned
 from imbrex.lower.warpgroup.pipeline import Pipeline
 from imbrex.view.mma.hopper import WARPGROUP
@@ -24,7 +28,7 @@ SUM = "int32_t lane, int32_t number"
 
 def constants(pipeline: Pipeline) -> list[str]:
     """What the store's header asks for."""
-    piece, out, work = staging(pipeline), pipeline.c, pipeline.work
+    piece, out, work, arrays = staging(pipeline), pipeline.c, pipeline.work, _arrays(pipeline)
     flags = {
         "along_columns": piece.along_columns,
         "stores_boxes": stores_boxes(pipeline),
@@ -36,19 +40,14 @@ def constants(pipeline: Pipeline) -> list[str]:
         "ends_in_relu": epilogue_operands.ends_in_relu(pipeline),
         "shares_tiles": pipeline.workspace is not None,
         "splits_evenly": isinstance(work, Planned) and work.splits_evenly,
+        **{f"{a.name}_has_rows": a.left(pipeline) is not None for a in arrays},
     }
-    width = _width(pipeline, out.width)
     sums = sum_type(pipeline.sums.layout)
     result = "sum" if out.finish is None else (F32 if out.buffer.dtype.is_float else I32).c_name
     return [
         f"typedef {result} result;",
         f"static constexpr int piece_columns = {piece.columns};",
-        f"static constexpr int c_width = {width};",
-        *(
-            []
-            if out.kept is None
-            else [f"static constexpr int kept_width = {_width(pipeline, out.kept.width)};"]
-        ),
+        *(f"static constexpr int {a.name}_width = {_width(pipeline, a.width)};" for a in arrays),
         *(f"static constexpr bool {name} = {boolean(value)};" for name, value in flags.items()),
         static("sum", "alpha", "", c.number(out.alpha, sums), is_constant=True),
         static("sum", "beta", "", c.number(out.beta, sums), is_constant=True),
@@ -69,6 +68,46 @@ def stores_boxes(pipeline: Pipeline) -> bool:
     return not overlap or not any(map(_wraps, coords))
 
 
+class _Array(NamedTuple):
+    """C, or what is kept beside it: its element (row, column), `width` neighbours in one access."""
+
+    name: str
+    store: str
+    ref: Ref
+    width: int
+    access: Box | None
+
+    def left(self, pipeline: Pipeline) -> str | None:
+        """How many elements of a piece's row, from one on, lie one after the other in memory and exist.
+
+        None where they do not lie so, or where one access has as many bytes as there are anyway.
+        """
+        along = pipeline.c.contiguous
+        if along is None or self.width * self.ref.buffer.dtype.bytes >= VECTOR_BYTES:
+            return None
+        tiles = pipeline.tiles
+        sizes = {"row": tiles.row_tiles * tiles.rows, "column": tiles.column_tiles * tiles.columns}
+        return elements_left(self.ref.offset, self.ref.guards, along, sizes[along])
+
+    def functions(self, pipeline: Pipeline) -> list[str]:
+        """Does an element exist, where is it, how much of its row is there; the store of a piece's boxes."""
+        kind, at = self.ref.buffer.dtype.c_name, f"{self.name} + ({c.index(self.ref.offset)})"
+        return [
+            method("bool", f"{self.name}_exists", ELEMENT, c.guards(self.ref.guards)),
+            method(f"{kind} *", f"{self.name}_at", ELEMENT, at),
+            method("int32_t", f"{self.name}_left", ELEMENT, self.left(pipeline) or "0"),
+            *_store(self.store, f"{self.name}_map", self.access, pipeline),
+        ]
+
+
+def _arrays(pipeline: Pipeline) -> list[_Array]:
+    out, kept = pipeline.c, pipeline.c.kept
+    found = [_Array("c", "store", Ref(out.buffer, out.offset, out.guards), out.width, out.access)]
+    if kept is not None:
+        found.append(_Array("kept", "store_kept", kept.ref, kept.width, kept.access))
+    return found
+
+
 def _width(pipeline: Pipeline, width: int) -> int:
     """Elements of one access."""
     return min(width, VECTOR_BYTES // pipeline.c.buffer.dtype.bytes)
@@ -76,8 +115,7 @@ def _width(pipeline: Pipeline, width: int) -> int:
 
 def functions(pipeline: Pipeline) -> list[str]:
     """Where sums are in their block of 64 rows, in their piece and in C, and the store of a piece."""
-    out, tile = pipeline.c, staging(pipeline).tile
-    kind = out.buffer.dtype.c_name
+    tile = staging(pipeline).tile
     one = pipeline.sums.layout
     number = var("number", one.c_elements * len(pipeline.phases.summed))
     _, row, column = one.c.at([var("lane", WARPGROUP), number % one.c_elements]).coords
@@ -89,26 +127,10 @@ def functions(pipeline: Pipeline) -> list[str]:
         static("int32_t", "sum_column", SUM, c.index(stored)),
         static("int32_t", "own_column", SUM, c.index(column)),
         static("uint32_t", "staged", "int32_t row, int32_t column", c.index(element * tile.element_bytes)),
-        method("bool", "c_exists", ELEMENT, c.guards(out.guards)),
-        method(f"{kind} *", "c_at", ELEMENT, f"c + ({c.index(out.offset)})"),
         *epilogue_operands.arrays(pipeline),
         *epilogue_operands.finishing(pipeline),
-        *_store("store", "c_map", out.access, pipeline),
-        *_kept(pipeline),
+        *(line for array in _arrays(pipeline) for line in array.functions(pipeline)),
         *_partial(pipeline),
-    ]
-
-
-def _kept(pipeline: Pipeline) -> list[str]:
-    """The same of what an epilogue keeps beside C."""
-    kept = pipeline.c.kept
-    if kept is None:
-        return []
-    kind, offset = kept.ref.buffer.dtype.c_name, c.index(kept.ref.offset)
-    return [
-        method("bool", "kept_exists", ELEMENT, c.guards(kept.ref.guards)),
-        method(f"{kind} *", "kept_at", ELEMENT, f"kept + ({offset})"),
-        *_store("store_kept", "kept_map", kept.access, pipeline),
     ]
 
 

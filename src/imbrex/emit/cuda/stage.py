@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from math import prod
 from typing import assert_never
 
 from imbrex.chip import COPY_BYTES, VECTOR_BYTES, GpuMachine
 from imbrex.emit import c
 from imbrex.emit.cuda.member import are_of_count, boolean, method, static, static_or_method
+from imbrex.emit.cuda.row import elements_left
 from imbrex.index.atom import Param
-from imbrex.index.expr import Lin, lin, param, select, var
+from imbrex.index.expr import Lin, lin, param, var
 from imbrex.index.map import Map
 from imbrex.index.rule import COUNT, Guard
 from imbrex.lower.buffer import Buffer
 from imbrex.lower.warpgroup.parts import Blocks, Dense, WarpPlanes, WarpRaster, WindowRows
 from imbrex.lower.warpgroup.pipeline import Lanes, Pipeline, Stage, Tile
-from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.tap_tile import TapTile
 from imbrex.view.tensor import Box, Walk
@@ -159,24 +158,11 @@ def _left(form: Lanes, tile: Tile, machine: GpuMachine) -> str | None:
     registers as they are, which is faster.
     """
     size = tile.k if form.along == "k" else tile.d
-    along, bounds = var(form.along, size), list[Lin]()
-    is_whole = form.along == tile.major and not (form.offset - along).mentions(form.along)
-    pieces = size * tile.element_bytes // VECTOR_BYTES
-    are_whole = (
-        pieces > 0 and machine.wave_size % pieces == 0 and tile.bytes % (VECTOR_BYTES * machine.wave_size) == 0
-    )
-    if not is_whole or not are_whole or form.width * tile.element_bytes >= COPY_BYTES:
+    pieces, warp_bytes = size * tile.element_bytes // VECTOR_BYTES, VECTOR_BYTES * machine.wave_size
+    are_whole = pieces > 0 and machine.wave_size % pieces == 0 and tile.bytes % warp_bytes == 0
+    if form.along != tile.major or not are_whole or form.width * tile.element_bytes >= COPY_BYTES:
         return None
-    others = [g for g in form.guards if not g.index.mentions(form.along)]
-    for g in form.guards:
-        before = g.index - along
-        if g in others:
-            continue
-        if before.mentions(form.along) or before.bounds[0] < 0:
-            return None
-        bounds.append(g.size - g.index)
-    least = reduce(lambda a, b: select(b - a, a, b), bounds, size - along)
-    return f"{c.guards(others)} ? {c.index(least)} : {-size}" if others else c.index(least)
+    return elements_left(form.offset, form.guards, form.along, size)
 
 
 def _fill(name: str, stage: Stage) -> list[str]:

@@ -7,6 +7,7 @@
 #pragma once
 #include "barrier.h"
 #include "ptx/async_copy.h"
+#include "shift.h"
 #include "sums.h"
 #include "warpgroup.h"
 #include "work.h"
@@ -21,26 +22,6 @@ template <class F> constexpr bool passes_registers = !stays_whole<F> || F::width
 constexpr int even_share(int all, int most) {
   const int shares = (all + most - 1) / most;
   return (all + shares - 1) / shares;
-}
-
-// 16 bytes that begin `shift` bytes into the first of two aligned pieces; zeros after the first `bytes` of them.
-IMBREX_INLINE uint4 shifted(uint4 low, uint4 high, uint32_t shift, int32_t bytes) {
-  const uint32_t w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-  uint32_t u[6], v[5], x[4];
-#pragma unroll
-  for (int i = 0; i < 6; ++i) u[i] = shift & 8 ? w[i + 2] : w[i];
-#pragma unroll
-  for (int i = 0; i < 5; ++i) v[i] = shift & 4 ? u[i + 1] : u[i];
-#pragma unroll
-  for (int i = 0; i < 4; ++i) x[i] = __funnelshift_r(v[i], v[i + 1], (shift & 3) * 8);
-  if (bytes < 16) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int32_t left = bytes - 4 * i;
-      x[i] &= left >= 4 ? ~0u : left <= 0 ? 0u : (1u << 8 * left) - 1;
-    }
-  }
-  return uint4{x[0], x[1], x[2], x[3]};
 }
 
 IMBREX_INLINE uint4 from_lane(uint4 x, uint32_t lane) {

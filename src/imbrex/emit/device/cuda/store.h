@@ -7,6 +7,7 @@
 #pragma once
 #include "epilogue_operands.h"
 #include "partial.h"
+#include "piece.h"
 #include "sums.h"
 #include "ptx/tensor_copy.h"
 #include "warpgroup.h"
@@ -33,52 +34,6 @@ IMBREX_INLINE void scale(const P &p, S (&d)[N], const work &w, int32_t row_in_ti
   for (int r = 0; r < N; ++r)
     d[r] = scaled(p, d[r], w.batch, row + P::sum_row(lane, r), column + P::sum_column(lane, r));
 }
-
-// The array that a piece goes to: C.
-template <class P> struct to_c {
-  typedef pair_of<typename P::c_type, P::ends_in_relu> pair;
-  static constexpr int width = P::c_width;
-
-  template <class F> IMBREX_MEMBER static void load_here(F &more, const P &p, int32_t batch, int32_t row, int32_t column) {
-    more.load_here(p, batch, row, column);
-  }
-  template <class F, class S>
-  IMBREX_MEMBER static typename P::result finished(const F &more, S x, int32_t m, int32_t number, int32_t loaded) {
-    return more.finished(x, m, number, loaded);
-  }
-  IMBREX_MEMBER static bool exists(const P &p, int32_t batch, int32_t row, int32_t column) {
-    return p.c_exists(batch, row, column);
-  }
-  IMBREX_MEMBER static typename P::c_type *at(const P &p, int32_t batch, int32_t row, int32_t column) {
-    return p.c_at(batch, row, column);
-  }
-  IMBREX_MEMBER static void store(const P &p, uint32_t from, int32_t batch, int32_t row, int32_t column) {
-    p.store(from, batch, row, column);
-  }
-};
-
-// That of what an epilogue keeps beside it.
-template <class P> struct to_kept {
-  typedef pair_of<typename P::c_type, false> pair;
-  static constexpr int width = P::kept_width;
-
-  template <class F> IMBREX_MEMBER static void load_here(F &more, const P &p, int32_t batch, int32_t row, int32_t column) {
-    more.load_kept(p, batch, row, column);
-  }
-  template <class F, class S>
-  IMBREX_MEMBER static typename P::result finished(const F &more, S x, int32_t m, int32_t number, int32_t loaded) {
-    return more.finished_kept(x, m, number, loaded);
-  }
-  IMBREX_MEMBER static bool exists(const P &p, int32_t batch, int32_t row, int32_t column) {
-    return p.kept_exists(batch, row, column);
-  }
-  IMBREX_MEMBER static typename P::c_type *at(const P &p, int32_t batch, int32_t row, int32_t column) {
-    return p.kept_at(batch, row, column);
-  }
-  IMBREX_MEMBER static void store(const P &p, uint32_t from, int32_t batch, int32_t row, int32_t column) {
-    p.store_kept(from, batch, row, column);
-  }
-};
 
 // f = what the epilogue makes of d for that array; d is block m of those that `more` has been loaded for: of the sums of
 // the piece from `from` on, but for those before `done`, of which it has been made.
@@ -187,23 +142,6 @@ template <class P, class S, int N> IMBREX_INLINE void put_phases(uint32_t to, co
           put_shared(address, x[w], x[w + 1]);
       }
     }
-}
-
-// A piece from shared memory to its array by lanes.
-template <class Out, class P>
-IMBREX_INLINE void copy_piece(const P &p, uint32_t from, const work &w, int32_t row_in_tile, int32_t first) {
-  constexpr int width = Out::width, line = (P::along_columns ? P::piece_columns : 64) / width;
-  constexpr int size = sizeof(typename P::c_type);
-#pragma unroll(width > 1 ? 4 : 2)
-  for (int i = 0; i < 64 * P::piece_columns / width; i += warpgroup_lanes) {
-    const int32_t at = i + warpgroup_lane(), along = at % line * width, across = at / line;
-    if (64 * P::piece_columns / width % warpgroup_lanes && at >= 64 * P::piece_columns / width) break;
-    const int32_t row = P::along_columns ? across : along, column = P::along_columns ? along : across;
-    const int32_t c_row = w.row_tile * P::rows + row_in_tile + row;
-    const int32_t c_column = w.column_tile * P::columns + first + column;
-    if (Out::exists(p, w.batch, c_row, c_column))
-      copy_out<width * size>(Out::at(p, w.batch, c_row, c_column), from + P::staged(row, column));
-  }
 }
 
 // Of a tile that several share evenly, the part of the consumer at `slot`: groups of four of each lane's sums, every
