@@ -52,6 +52,7 @@ PRODUCT: Final = ProductRates(
     first_bytes=49000.0,
     stored_bytes=24.0,
     narrow_store={8: 2.0, 4: 3.0, 2: 5.0, 1: 8.0},
+    shifted_store=2.5,
     turned_store=1.3,
     turned_halves=1.04,
     sent_bytes=3000.0,

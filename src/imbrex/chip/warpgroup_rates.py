@@ -80,6 +80,8 @@ class ProductRates:
     """Bytes of results, or of a partial sum's way where few go at a time, to L2."""
     narrow_store: Mapping[int, float]
     """Bytes of an ordinary store, of too few neighbours for TMA -> its time, in proportion to TMA's."""
+    shifted_store: float
+    """The same by 16 bytes of rows that begin anywhere."""
     turned_store: float
     """Stores along the rows, which the fragments of sums do not lie along, in proportion."""
     turned_halves: float

@@ -10,11 +10,15 @@ from typing import Final
 
 from imbrex.view.mma.hopper import ROWS
 
-__all__ = ["PIECE_BYTES", "ROW_BYTES", "piece_bytes", "piece_columns"]
+__all__ = ["PIECE_BYTES", "ROW_BYTES", "SHIFTED_BYTES", "piece_bytes", "piece_columns"]
 
 ROW_WIDTHS: Final = (128, 64, 32, 16)
 ROW_BYTES: Final = ROW_WIDTHS[0]
 """Bytes of the longest row of a piece."""
+SHIFTED_BYTES: Final = 2
+"""Bytes of an access that lanes do not store by where rows of a piece have 128 bytes and lie whole in memory: they
+shift 16 bytes instead.
+"""
 PIECE_BYTES: Final = ROWS * ROW_BYTES
 """Bytes of the largest piece."""
 

@@ -289,7 +289,16 @@ MUTANTS: Final = {
         "A::along_columns ? number / 8 : 0]);",
     ),
     "bytes of a row are not shifted": Mutant(
-        "lanes that load", "cuda/lanes.h", "(shift & 3) * 8", "(shift & 1) * 8"
+        "lanes that load", "cuda/shift.h", "(shift & 3) * 8", "(shift & 1) * 8"
+    ),
+    "the end of a row is its begin": Mutant(
+        "lanes that load",
+        "piece.h",
+        "taken<P>(from, across, begin), behind",
+        "taken<P>(from, across, 0), behind",
+    ),
+    "half a word before a row's words is left out": Mutant(
+        "two results by lanes", "piece.h", "before * size)", "before * size & ~2)"
     ),
     "rows beyond a tile are loaded": Mutant(
         "lanes that load the rows of 26 warps in turns of four",

@@ -79,41 +79,87 @@ IMBREX_INLINE void copy_elements(const P &p, uint32_t from, const work &w, int32
   }
 }
 
-// The same where rows lie whole in memory, and begin anywhere: the aligned 16 bytes of memory that hold some of a row,
-// each by one lane, of two of the row's in shared memory.  What of them is not the row's is not written.
+// A row of a piece where rows lie whole in memory and begin anywhere: where its first element goes, how many elements
+// that is behind 16 aligned bytes, and how many of it exist.
+template <class T> struct row_of_piece {
+  T *to;
+  int32_t shift, count;
+};
+
+// 16 bytes of a row of a piece in shared memory, from any element on.
+template <class P> IMBREX_INLINE uint4 taken(uint32_t from, int32_t across, int32_t first) {
+  constexpr int width = 16 / sizeof(typename P::c_type), along = P::along_columns ? P::piece_columns : 64;
+  uint4 x[2];
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const int32_t at = first / width * width + i * width, here = at < along ? at : 0;
+    take_shared(x[i].x, x[i].y, x[i].z, x[i].w,
+                from + (P::along_columns ? P::staged(across, here) : P::staged(here, across)));
+  }
+  return shifted(x[0], x[1], uint32_t(first % width) * sizeof(typename P::c_type), 16);
+}
+
+// Less than 16 bytes of x, to where they end with, or begin with, 16 aligned ones: in words of 2, 4 and 8 bytes.
+template <bool Ends> IMBREX_INLINE void put_edge(void *to, uint4 x, int32_t bytes) {
+  uint8_t *at = static_cast<uint8_t *>(to);
+#pragma unroll
+  for (int i = 0; i < 3; ++i) {
+    const int size = Ends ? 2 << i : 8 >> i;
+    if (!(bytes & size)) continue;
+    if (size == 2)
+      *reinterpret_cast<uint16_t *>(at) = uint16_t(x.x);
+    else if (size == 4)
+      *reinterpret_cast<uint32_t *>(at) = x.x;
+    else
+      *reinterpret_cast<uint2 *>(at) = uint2{x.x, x.y};
+    at += size;
+    x = size == 8   ? uint4{x.z, x.w, 0, 0}
+        : size == 4 ? uint4{x.y, x.z, x.w, 0}
+                    : uint4{__funnelshift_r(x.x, x.y, 16), __funnelshift_r(x.y, x.z, 16), __funnelshift_r(x.z, x.w, 16), 0};
+  }
+}
+
+// A piece of such rows: all aligned 16 bytes of memory that are the row's, each by one lane, of two words of the row's
+// in shared memory; then, by one lane each, what is before them and what is behind.
 template <class Out, class P>
 IMBREX_INLINE void copy_rows(const P &p, uint32_t from, const work &w, int32_t row_in_tile, int32_t first) {
-  constexpr int size = sizeof(typename P::c_type), width = 16 / size;
-  constexpr int along = P::along_columns ? P::piece_columns : 64;
-  constexpr int cells = along / width, line = cells + 1, all = 64 * P::piece_columns / along * line;
-  typedef word<size> element;
-  const auto taken = [&](int32_t across, int32_t cell) {
-    const int32_t column = cell < 0 ? 0 : (cell < cells ? cell : cells - 1) * width;
-    uint4 x;
-    take_shared(x.x, x.y, x.z, x.w,
-                from + (P::along_columns ? P::staged(across, column) : P::staged(column, across)));
-    return x;
-  };
-#pragma unroll 2
-  for (int i = 0; i < all; i += warpgroup_lanes) {
-    const int32_t at = i + warpgroup_lane(), cell = at % line, across = at / line;
-    if (all % warpgroup_lanes && at >= all) break;
+  typedef typename P::c_type type;
+  constexpr int size = sizeof(type), width = 16 / size, along = P::along_columns ? P::piece_columns : 64;
+  constexpr int cells = along / width, rows = 64 * P::piece_columns / along;
+  const auto row_at = [&](int32_t across) {
     const int32_t c_row = w.row_tile * P::rows + row_in_tile + (P::along_columns ? across : 0);
     const int32_t c_column = w.column_tile * P::columns + first + (P::along_columns ? 0 : across);
-    auto *row = Out::at(p, w.batch, c_row, c_column);
-    const int32_t left = Out::left(p, w.batch, c_row, c_column), end = left < along ? left : along;
-    const int32_t shift = int32_t(reinterpret_cast<uint64_t>(row) & 15) / size, begin = cell * width - shift;
-    if (begin >= end || begin + width <= 0) continue;
-    const int32_t low = shift ? cell - 1 : cell;
-    const uint4 x = shifted(taken(across, low), taken(across, low + 1), uint32_t(width - shift) % width * size, 16);
-    if (begin >= 0 && begin + width <= end) {
-      *reinterpret_cast<uint4 *>(row + begin) = x;
-    } else {
+    type *to = Out::at(p, w.batch, c_row, c_column);
+    const int32_t left = Out::left(p, w.batch, c_row, c_column);
+    return row_of_piece<type>{to, int32_t(reinterpret_cast<uint64_t>(to) & 15) / size, left < along ? left : along};
+  };
+#pragma unroll 4
+  for (int i = 0; i < rows * cells; i += warpgroup_lanes) {
+    const int32_t at = i + warpgroup_lane(), across = at / cells;
+    if (rows * cells % warpgroup_lanes && at >= rows * cells) break;
+    const auto row = row_at(across);
+    const int32_t begin = at % cells * width + (width - row.shift) % width;
+    if (begin + width <= row.count) *reinterpret_cast<uint4 *>(row.to + begin) = taken<P>(from, across, begin);
+  }
+#pragma unroll 1
+  for (int i = 0; i < 2 * rows; i += warpgroup_lanes) {
+    const int32_t at = i + warpgroup_lane(), across = at / 2;
+    if (2 * rows % warpgroup_lanes && at >= 2 * rows) break;
+    const auto row = row_at(across);
+    const int32_t before = (width - row.shift) % width, behind = (row.shift + row.count) % width;
+    if (row.count <= 0) continue;
+    if (row.shift + row.count < width) { // within 16 bytes
+      const uint4 x = taken<P>(from, across, 0);
       const uint32_t words[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
       for (int e = 0; e < width; ++e)
-        if (begin + e >= 0 && begin + e < end)
-          *reinterpret_cast<element *>(row + begin + e) = element(words[e * size / 4] >> e * size % 4 * 8);
+        if (at % 2 == 0 && e < row.count)
+          *reinterpret_cast<word<size> *>(row.to + e) = word<size>(words[e * size / 4] >> e * size % 4 * 8);
+    } else if (at % 2 == 0) {
+      put_edge<true>(row.to, taken<P>(from, across, 0), before * size);
+    } else {
+      const int32_t begin = row.count - behind;
+      put_edge<false>(row.to + begin, taken<P>(from, across, begin), behind * size);
     }
   }
 }
