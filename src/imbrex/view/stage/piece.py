@@ -16,8 +16,8 @@ ROW_WIDTHS: Final = (128, 64, 32, 16)
 ROW_BYTES: Final = ROW_WIDTHS[0]
 """Bytes of the longest row of a piece."""
 SHIFTED_BYTES: Final = 2
-"""Bytes of an access that lanes do not store by where rows of a piece have 128 bytes and lie whole in memory: they
-shift 16 bytes instead.
+"""Bytes of an access that lanes do not store by where pieces have rows of 128 bytes that lie whole in memory:
+they shift 16 bytes instead.
 """
 PIECE_BYTES: Final = ROWS * ROW_BYTES
 """Bytes of the largest piece."""
