@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from tests.e2e.many import Case, wrong
+from tests.pairs import one_in
 
 from imbrex.config.xdlops.mfma import served
-from imbrex.dtype import DTYPES, SCALED
+from imbrex.dtype import DTYPES, PAIRS, SCALED, DType
 from imbrex.problem import Gemm
 from imbrex.view.mma import Instruction, in_registers
 from imbrex.view.mma.fragment import k_parts
@@ -16,21 +17,21 @@ CHIPS = ("gfx908", "gfx90a", "gfx942", "gfx950")
 STEPS = (1.0, 2.5, 3.0, 0.5, 4.25)
 
 
-def on_chip(chip: str) -> list[tuple[Instruction, str]]:
+def on_chip(chip: str) -> list[tuple[Instruction, DType]]:
     """The chip's instructions with the types that they multiply, without those that an older chip has."""
     older = CHIPS[: CHIPS.index(chip)]
     return [
-        (one, dtype.name)
-        for dtype in DTYPES.values()
+        (one, dtype)
+        for dtype in (*DTYPES.values(), *PAIRS.values())
         for one in served(dtype, chip)
         if not any(one in served(dtype, c) for c in older)
     ]
 
 
-def case(one: Instruction, kind: str, chip: str, number: int) -> Case:
+def case(one: Instruction, kind: DType, chip: str, number: int) -> Case:
     """A product that overhangs the block tile in every direction; blocks lie along m and n in turn."""
     along: Side = "mn"[number % 2]  # type: ignore[assignment]
-    size, k = DTYPES[kind].bytes, k_parts(one.a)
+    size, k = kind.bytes, k_parts(one.a)
     m, n = tile_of(one, along)
     pack = max(k.registers, 16 // size)
     block = max(m, 8), max(n, 8)
@@ -40,14 +41,18 @@ def case(one: Instruction, kind: str, chip: str, number: int) -> Case:
         packs *= 2
     numbers = ",".join(map(str, (*block, packs, m, n, pack, one.name)))
     depth = max(1, int(STEPS[number % 5] * packs * pack))
-    if DTYPES[kind].is_microscaled:
-        depth = -(-depth * DTYPES[kind].pack // SCALED) * SCALED
-    problem = Gemm(m=block[0] + 1, n=block[1] + 3, k=depth, dtype=kind, transpose_b=DTYPES[kind].pack > 1)
+    if kind.is_microscaled:
+        depth = -(-depth * kind.pack // SCALED) * SCALED
+    problem = Gemm(m=block[0] + 1, n=block[1] + 3, k=depth, dtype=kind, transpose_b=kind.pack > 1)
     return Case(problem, f"v1:xdlops:{numbers}", chip)
 
 
 def cases(chip: str) -> list[Case]:
-    return [case(one, kind, chip, i) for i, (one, kind) in enumerate(on_chip(chip))]
+    """Of products of two types one in three, which share their layouts with others."""
+    found = on_chip(chip)
+    alike = [pair for pair in found if pair[1].pair is None]
+    of_two = [pair for pair in found if pair[1].pair is not None]
+    return [case(one, kind, chip, i) for i, (one, kind) in enumerate((*alike, *one_in(3, of_two)))]
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -56,10 +61,8 @@ def test_every_instruction(chip: str) -> None:
 
 
 def test_none_is_left_out() -> None:
-    """All but those whose A and B differ in type, or have none that an array has: no product is of these."""
     met = {one for chip in CHIPS for one, _ in on_chip(chip)}
-    left = {one for one in in_registers() if set(one.chips) & set(CHIPS)} - met
-    assert all(one.a_type != one.b_type or one.a_type in ("fp6", "bf6", "fp4") for one in left)
+    assert {one for one in in_registers() if set(one.chips) & set(CHIPS)} == met
 
 
 @pytest.mark.parametrize(

@@ -222,6 +222,12 @@ def _amd() -> Iterator[HashCase]:
         yield HashCase(problem, "gfx950", text, algorithm="row_halo:8")
     for kind in ("f8e4m3fn_f8e5m2", "mxf6e3m2fn_mxf6e2m3fn"):
         yield HashCase(gemm(256, 384, 480, dtype=kind, transpose_b=True), "gfx950")
+    for kind, how in (
+        ("mxf8e4m3fn_mxf4e2m1fn", "16,auto,xor,ahead,swapped"),
+        ("mxf6e3m2fn_mxf8e5m2", "2,auto,xor,direct"),
+    ):
+        text = f"v1:xdlops:128,128,4,64,64,{how}"
+        yield HashCase(gemm(256, 384, 480, dtype=kind, transpose_b=True), "gfx950", text)
     for schedule in ("split_k:4", "reduce_k:40", "stream_k:40", "two_tile:5", "data_parallel/wgm=4/xcd=8"):
         yield HashCase(gemm(512, 384, 1024, dtype="f16"), "gfx942", schedule=schedule)
     for direction in DIRECTIONS:

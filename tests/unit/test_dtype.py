@@ -18,12 +18,14 @@ from imbrex.dtype import (
     F32,
     I8,
     I32,
+    PACKED,
     PAIRS,
     DType,
     dtype,
     microscaled,
     packed,
     product_of,
+    product_of_packs,
     widened,
 )
 
@@ -117,10 +119,10 @@ def test_small_integers_are_exact_in_8_bit_floats(element: DType) -> None:
     assert np.array_equal(whole.astype(element.numpy).astype(np.int64), whole)
 
 
-@pytest.mark.parametrize("element", [t for t in DTYPES.values() if t.pack > 1], ids=str)
+@pytest.mark.parametrize("element", [t for t in (*DTYPES.values(), *PACKED.values()) if t.pack > 1], ids=str)
 def test_packs_hold_every_number_the_first_in_the_lowest_bits(element: DType) -> None:
     """By hand: number i of a row is the bits from `bits` * i on of the row as one integer."""
-    codes = np.arange(64, dtype=np.uint8).reshape(2, 32) % 2**element.bits
+    codes = (np.arange(64).reshape(2, 32) % 2**element.bits).astype(np.uint8)
     values = codes.view(element.unpacked).astype(np.float64)
     found = packed(values, element)
     assert found.shape == (2, 32 // element.pack) and found.dtype == element.numpy
@@ -151,11 +153,33 @@ def test_what_has_a_type_is_none(value: Any) -> None:
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=str)
 def test_pairs_of_types_are_exchanged_and_scaled(pair: DType) -> None:
     a, b = pair.operands
-    assert a != b and a.bits == b.bits == pair.bits and a.pack == b.pack == pair.pack
+    assert a != b and pair.bits == max(a.bits, b.bits) and pair.pack == max(a.pack, b.pack)
     assert pair.exchanged.operands == (b, a) and pair.exchanged.exchanged is pair
     assert pair.significand_bits == max(a.significand_bits, b.significand_bits)
     assert pair.largest == min(a.largest, b.largest)
+    assert pair.smallest_normal == max(a.smallest_normal, b.smallest_normal)
     assert dtype(pair.name) is dtype(pair.aliases[0]) is pair if pair.aliases else dtype(pair.name) is pair
     plain = product_of(a, b)
     assert plain is not None and (pair is plain or pair is microscaled(plain))
+    assert pair.is_operand == (pair.is_microscaled or (a.is_operand and b.is_operand))
     assert product_of(a, F32) is None and product_of(a, a) is a and F32.operands == (F32, F32)
+
+
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=str)
+def test_both_of_a_pair_are_counted_in_packs_of_as_many(pair: DType) -> None:
+    """The same memory as the arrays', and no other packs make the product."""
+    a, b = pair.packs
+    assert a.pack == b.pack == pair.pack and (a.in_array, b.in_array) == pair.operands
+    for counted, held in zip(pair.packs, pair.operands, strict=True):
+        assert counted.bits == held.bits and counted.bytes * held.pack == held.bytes * counted.pack
+    plain = product_of(*pair.operands)
+    assert product_of_packs(a, b) is plain
+    if (a, b) != pair.operands:
+        assert product_of_packs(*pair.operands) is None
+
+
+def test_elements_of_one_matrix_instruction_are_pairs() -> None:
+    """Each two of OCP's floats of 8, 6 and 4 bits, with scales and without, and FNUZ's two of 8 bits."""
+    assert len(PAIRS) == 5 * 4 + 5 * 4 + 2
+    assert dtype("mxfp8_mxfp4").operands == (dtype("fp8"), dtype("f4e2m1fn"))
+    assert product_of(F8E4M3FN, F8E5M2FNUZ) is None

@@ -28,7 +28,8 @@ LONGEST: Final = 256
 
 def context_of(view: GemmView, dtype: DType) -> GemmContext:
     """The context of a GEMM whose operands are seen through `view`."""
-    a, b, c = (access_of(matrix, dtype) for matrix in (view.a, view.b, view.c))
+    of = (*dtype.packs, dtype)
+    a, b, c = (access_of(matrix, one) for matrix, one in zip((view.a, view.b, view.c), of, strict=True))
     return GemmContext(view.m, view.n, view.k, dtype, view.g, a, b, c, view.phases)
 
 

@@ -92,8 +92,14 @@ class GemmContext:
 
     @property
     def multiplies(self) -> int:
-        """Multiply-adds that the problem itself asks for."""
-        return self.g * self.m * self.n * self.k
+        """Multiply-adds that the problem itself asks for, of all elements of packs."""
+        return self.g * self.m * self.n * self.k * self.dtype.pack
+
+    @cached_property
+    def element_bytes(self) -> tuple[int, int]:
+        """Bytes of an element of A and of one of B, or of a pack."""
+        a, b = self.dtype.packs
+        return a.bytes, b.bytes
 
     @property
     def stored_bytes(self) -> int:

@@ -108,9 +108,9 @@ def _blocks(tuning: Tuning, context: GemmContext, machine: Machine) -> Blocks | 
     match tuning, machine:
         case XdlopsTuning(), GpuMachine():
             rows, columns = tuning.plan(context, machine).blocks
-            size, (m, n, k) = context.dtype.bytes, tuning.tile
-            a, b = (n, m) if tuning.swapped else (m, n)
-            return Blocks(context.g, rows, columns, a * k * size, b * k * size)
+            (of_a, of_b), (m, n, k) = context.element_bytes, tuning.tile
+            bytes_of = m * k * of_a, n * k * of_b
+            return Blocks(context.g, rows, columns, *(bytes_of[::-1] if tuning.swapped else bytes_of))
         case GeneralTuning(), GpuMachine():
             rows, columns = tuning.plan(context, machine).blocks
             size, (m, n, k) = context.dtype.bytes, tuning.tile

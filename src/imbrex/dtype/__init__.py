@@ -18,20 +18,20 @@ Elements of 4 and 6 bits have no address of their own.  An array holds them in p
 of 4 bits in a byte or 16 of 6 bits in 12 bytes, the first one in the lowest bits; shapes, strides and all
 that is made of them count packs, and a problem's k counts elements.  `packed` and `widened` go between them.
 
-A product of two float types of the same bits has a type of its own, in PAIRS: what it says of an element is
-what holds for both, and `operands` are the types of the two arrays.
+A product of two types of narrow floats has a type of its own, in PAIRS, derived from the two rows:
+`operands` are the types of the two arrays, `packs` what a kernel counts k in, and what the row says of an
+element is what holds for both.  See `dtype.pair`.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.dtype.arrays import packed, saturated, widened
-from imbrex.dtype.row import DTYPES, PAIRS, DType
+from imbrex.dtype.pair import SCALED, fill_pairs, microscaled, product_of, product_of_packs, scaled
+from imbrex.dtype.row import DTYPES, PACKED, PAIRS, DType
 from imbrex.numeral import shown
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "MXF6E3M2FN",
     "MXF8E4M3FN",
     "MXF8E5M2",
+    "PACKED",
     "PAIRS",
     "SCALED",
     "TF32",
@@ -63,13 +64,10 @@ __all__ = [
     "microscaled",
     "packed",
     "product_of",
+    "product_of_packs",
     "saturated",
     "widened",
 ]
-
-SCALED = 32
-"""Neighbours along k that share a scale."""
-
 
 F32 = DType(
     "f32", 32, "float", "f32", "numpy.float32", 2, "f32", "f32", 24, -126, 0x7FC5_A5A5,
@@ -134,26 +132,11 @@ F6E3M2FN = DType(
     "f6e3m2fn", 6, "imbrex::f6e3m2fn_x16", "vector<16xf6E3M2FN>", "ml_dtypes.float6_e3m2fn", 16, "f32", "f32",
     3, -2, 0xFF, largest_finite=28.0, pack=16, is_operand=False, hipblaslt="bf6_r",
 )  # fmt: skip
-MXF8E4M3FN = replace(
-    F8E4M3FN, name="mxf8e4m3fn", dlpack_code=None, element_name="f8e4m3fn", tensor_map=None, miopen=None,
-    hipblaslt=None, aliases=("mxfp8",),
-)  # fmt: skip
-MXF8E5M2 = replace(
-    F8E5M2, name="mxf8e5m2", dlpack_code=None, element_name="f8e5m2", tensor_map=None, miopen=None,
-    hipblaslt=None, aliases=("mxbf8",),
-)  # fmt: skip
-MXF6E2M3FN = replace(
-    F6E2M3FN, name="mxf6e2m3fn", dlpack_code=None, element_name="f6e2m3fn", is_operand=True, hipblaslt=None,
-    aliases=("mxfp6",),
-)  # fmt: skip
-MXF6E3M2FN = replace(
-    F6E3M2FN, name="mxf6e3m2fn", dlpack_code=None, element_name="f6e3m2fn", is_operand=True, hipblaslt=None,
-    aliases=("mxbf6",),
-)  # fmt: skip
-MXF4E2M1FN = replace(
-    F4E2M1FN, name="mxf4e2m1fn", dlpack_code=None, element_name="f4e2m1fn", is_operand=True, hipblaslt=None,
-    aliases=("mxfp4",),
-)  # fmt: skip
+MXF8E4M3FN = scaled(F8E4M3FN, "mxfp8")
+MXF8E5M2 = scaled(F8E5M2, "mxbf8")
+MXF6E2M3FN = scaled(F6E2M3FN, "mxfp6")
+MXF6E3M2FN = scaled(F6E3M2FN, "mxbf6")
+MXF4E2M1FN = scaled(F4E2M1FN, "mxfp4")
 
 DTYPES.update(
     (t.name, t)
@@ -164,28 +147,9 @@ DTYPES.update(
     )
 )
 
-
-def _paired(first: DType, second: DType) -> DType:
-    """The type of a product of elements of the first type by those of the second.  What is said of an element
-    is the significand of the finer one, and the range of what both have.
-    """
-    finer = max(first, second, key=lambda of: of.significand_bits)
-    aliases = tuple(f"{x}_{y}" for x in first.aliases for y in second.aliases)
-    return replace(
-        finer, name=f"{first}_{second}", pair=(first.element.name, second.element.name), dlpack_code=None,
-        tensor_map=None, miopen=None, hipblaslt=None, aliases=aliases,
-    )  # fmt: skip
-
-
-PAIRS.update(
-    (t.name, t)
-    for one, other in (
-        *((F8E4M3FN, F8E5M2), (F8E4M3FNUZ, F8E5M2FNUZ), (F6E2M3FN, F6E3M2FN)),
-        *((MXF8E4M3FN, MXF8E5M2), (MXF6E2M3FN, MXF6E3M2FN)),
-    )
-    for t in (_paired(one, other), _paired(other, one))
-)
-_PAIRED = {(t.pair, t.is_microscaled): t for t in PAIRS.values()}
+fill_pairs((F8E4M3FN, F8E5M2, F6E2M3FN, F6E3M2FN, F4E2M1FN))
+fill_pairs((MXF8E4M3FN, MXF8E5M2, MXF6E2M3FN, MXF6E3M2FN, MXF4E2M1FN))
+fill_pairs((F8E4M3FNUZ, F8E5M2FNUZ))
 
 _ALIASES = {
     **{t.array_name: t.name for t in DTYPES.values() if t.dlpack_code is not None},
@@ -209,15 +173,3 @@ def dtype(name: str | DType | npt.DTypeLike) -> DType:
         hint = did_you_mean(word, [*DTYPES, *PAIRS, *_ALIASES])
         raise Diagnostic(f"unknown element type '{word}'; known are {known}", hint=hint, subject="dtype")
     return found
-
-
-def product_of(a: DType, b: DType) -> DType | None:
-    """The type of a product of such elements of A by such of B; None where there is none."""
-    return a if a == b else _PAIRED.get(((a.name, b.name), False))
-
-
-def microscaled(of: DType) -> DType | None:
-    """The microscaled type of these elements, or of these two; None where there is none."""
-    if of.pair is not None:
-        return _PAIRED.get((of.pair, True))
-    return next((t for t in DTYPES.values() if t.element_name == of.name), None)

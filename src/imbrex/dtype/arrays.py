@@ -22,7 +22,7 @@ def packed(values: npt.NDArray[Any], element: DType) -> npt.NDArray[Any]:
     """An array that a kernel takes: numbers rounded to that type, where memory holds packs those of
     neighbours along the last dimension, the first in the lowest bits.
     """
-    found = np.ascontiguousarray(values.astype(element.unpacked))
+    found = np.ascontiguousarray(values.astype(element.unpacked, copy=False))
     if element.pack == 1:
         return found
     places = np.arange(element.bits, dtype=np.uint8)

@@ -10,7 +10,7 @@ import numpy as np
 
 from imbrex.cached import cached_property
 
-__all__ = ["DTYPES", "PAIRS", "DType"]
+__all__ = ["DTYPES", "PACKED", "PAIRS", "DType"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,9 +26,10 @@ class DType:
     its NaN with the sign, or its only one.  largest_finite: given for a float whose largest value is not the
     one that IEEE 754 would have.  read_bits: of the significand that a product reads, where they are fewer
     than memory holds.  element_name: of a microscaled type, in `DTYPES`.  pair: elements of A and of B where
-    they differ, in `DTYPES`.  is_operand: are there products of it?  tensor_map: CUtensorMapDataType; None
-    where there is none.  miopen, hipblaslt, compute: what MIOpenDriver calls a convolution of this type, and
-    hipblaslt-bench a matrix of it and arithmetic in it.
+    they differ, in `DTYPES`; bits are then those of the wider one, and pack is what a kernel counts k in.
+    array_row: of a row of PACKED, that of the arrays of these elements.  is_operand: are there products of
+    it?  tensor_map: CUtensorMapDataType; None where there is none.  miopen, hipblaslt, compute: what
+    MIOpenDriver calls a convolution of this type, and hipblaslt-bench a matrix of it and arithmetic in it.
     aliases: other names that users may give.
     """
 
@@ -47,6 +48,7 @@ class DType:
     read_bits: int | None = None
     element_name: str | None = None
     pair: tuple[str, str] | None = None
+    array_row: str | None = None
     pack: int = 1
     is_operand: bool = True
     tensor_map: str | None = None
@@ -64,7 +66,7 @@ class DType:
 
     @property
     def bytes(self) -> int:
-        """Bytes of one element of an array, or of a pack."""
+        """Bytes of one element of an array, or of a pack; of two types of elements, those of the wider."""
         return self.bits * self.pack // 8
 
     @property
@@ -94,6 +96,17 @@ class DType:
         own = self if self.element_name is None else DTYPES[self.element_name]
         return own, own
 
+    @cached_property
+    def packs(self) -> tuple[DType, DType]:
+        """A's and B's elements in packs of as many neighbours along k, as a kernel counts them."""
+        a, b = (PACKED.get((of.name, self.pack), of) for of in self.operands)
+        return a, b
+
+    @property
+    def in_array(self) -> DType:
+        """The row of an array of these elements, of which a kernel may count larger packs."""
+        return self if self.array_row is None else DTYPES[self.array_row]
+
     @property
     def exchanged(self) -> DType:
         """The type of the transposed product, in which B plays A."""
@@ -101,6 +114,11 @@ class DType:
             return self
         own = self.pair[::-1], self.is_microscaled
         return next(t for t in PAIRS.values() if (t.pair, t.is_microscaled) == own)
+
+    @property
+    def single_mlir_name(self) -> str:
+        """What MLIR calls one element of a pack."""
+        return self.mlir_name.removeprefix(f"vector<{self.pack}x").removesuffix(">")
 
     @property
     def array_name(self) -> str:
@@ -169,3 +187,5 @@ DTYPES: Final = dict[str, DType]()
 """Every row by its name, filled where the rows are."""
 PAIRS: Final = dict[str, DType]()
 """Products of two types of elements, which matrix instructions of AMD's multiply."""
+PACKED: Final = dict[tuple[str, int], DType]()
+"""Elements in larger packs than their arrays', by the row of these and what a pack has."""

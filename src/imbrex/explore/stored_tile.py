@@ -109,8 +109,8 @@ def stored_tiles(subject: Subject) -> list[StoredTile]:
         lds.stored(tile.dims, layout, wave.interleaved(tile.dims, tile.tiles, tile.side))
         for tile, layout in zip(tiles, plan.lds_layouts, strict=True)
     ]
-    size = plan.context.dtype.bytes
-    return [_named(name, map, size, machine) for name, map in zip(subject.sides, maps, strict=True)]
+    named = zip(subject.sides, maps, tiles, strict=True)
+    return [_named(name, map, tile.element_bytes, machine) for name, map, tile in named]
 
 
 def unpermuted(map: Map) -> Map:

@@ -46,6 +46,8 @@ def element_of(arrays: Mapping[str, Laid], compute: object, blocks: tuple[Any, .
     if found is None:
         known = ", ".join(t.element.numpy.name for t in DTYPES.values() if t.is_microscaled)
         raise TypeError(f"'block_scales' are of {known}, and 'a' has dtype {element.numpy}")
+    if not found.is_operand:
+        raise TypeError(f"products of {found} have scales of blocks; give 'block_scales'")
     return found
 
 

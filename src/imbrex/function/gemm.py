@@ -161,7 +161,7 @@ def _product(
     left, right, element = _operands(options, a, b, blocks, memory)
     laid_out = {"a": left.laid, "b": right.laid}
     after = epilogue_of(options.epilogue, tuple(more), element)
-    shape = _result_shape(left, right)
+    shape, terms = _result_shape(left, right, element)
     product = result(memory, shape, stored(after, element), first_out(out, after))
     written = product.laid
     results, returned = results_of(written, after, out, laid_out, a)
@@ -174,7 +174,8 @@ def _product(
     if not left.columns:
         element = element.element if element.element.is_operand else element.accumulator
         (left, right), blocks = _one_zero_term(memory, shape, element), ()
-    sizes = (shape[-2], shape[-1], left.columns * element.pack, shape[0] if len(shape) == 3 else 1)
+        terms = 1
+    sizes = (shape[-2], shape[-1], terms, shape[0] if len(shape) == 3 else 1)
     read = (*laid_blocks(blocks, shape, sizes[2], memory), *read)
     flags = (left.is_transposed, right.is_transposed)
     shape_of_call = _Shape(sizes, flags, (left.apart, right.apart, product.apart), (alpha, beta))
@@ -218,14 +219,17 @@ def _without_terms(memory: Memory, result: Any, beta: float) -> None:
         memory.scale(result, beta)
 
 
-def _result_shape(left: Matrices, right: Matrices) -> tuple[int, ...]:
+def _result_shape(left: Matrices, right: Matrices, element: DType) -> tuple[tuple[int, ...], int]:
+    """The shape of the result, and the terms of a sum."""
     batches = tuple(left.laid.array.shape[:-2]), tuple(right.laid.array.shape[:-2])
     if batches[0] != batches[1]:
         raise ValueError(_batches(left, right))
-    if left.columns != right.rows:
-        shapes = f"op(a) is {left.rows} x {left.columns}, op(b) is {right.rows} x {right.columns}"
+    of_a, of_b = element.operands
+    terms, others = left.columns * of_a.pack, right.rows * of_b.pack
+    if terms != others:
+        shapes = f"op(a) is {left.rows} x {terms}, op(b) is {others} x {right.columns}"
         raise ValueError(f"'a' and 'b' do not fit: {shapes}")
-    return (*batches[0], left.rows, right.columns)
+    return (*batches[0], left.rows, right.columns), terms
 
 
 def _batches(left: Matrices, right: Matrices) -> str:

@@ -13,8 +13,8 @@ __all__ = ["InPacks", "in_packs"]
 
 
 class InPacks(NamedTuple):
-    """a is [.., m, k / pack], b [.., n, k / pack]: b is transposed, a is not.  product: the type of both
-    with scales.
+    """a is [.., m, k / pack], b [.., n, k / pack], each with a pack of its own: b is transposed, a is not.
+    product: the type of both with scales.
     """
 
     a: Any
@@ -24,28 +24,42 @@ class InPacks(NamedTuple):
 
 def in_packs(a: Any, b: Any, transposes: tuple[bool, bool], compute: object) -> InPacks | None:
     """Arrays of single elements, one to a byte as `ml_dtypes` has them, are packed, whatever is transposed;
-    bytes in which they are packed already are taken where `compute` names the product's type.  None of
-    arrays of wider elements.
+    bytes in which they are packed already are taken where `compute` names the product's type.  None where
+    elements of both are of 8 bits or more.
     """
     requested = _narrow(compute)
-    turned = transposes[0], not transposes[1]
-    if requested is not None and all(_is_bytes(x) for x in (a, b)):
-        return InPacks(
-            _viewed(a, "a", turned[0], requested), _viewed(b, "b", turned[1], requested), requested
-        )
-    kinds = [_narrow(f"mx{found}") if (found := _element(x)) is not None else None for x in (a, b)]
-    own = _of_both(*kinds)
-    if own is None or kinds[0] is None or kinds[1] is None:
-        return None
-    if requested is not None and requested != own:
-        raise TypeError(f"'compute' is {requested}, and the arrays have dtype {own.unpacked}")
-    return InPacks(_packed(a, "a", turned[0], kinds[0]), _packed(b, "b", turned[1], kinds[1]), own)
+    if requested is not None and (_is_bytes(a) or _is_bytes(b)):
+        product = requested
+    else:
+        found = _of_both(_element(a), _element(b))
+        if found is None or found.pack == 1:
+            return None
+        if requested not in (None, found):
+            raise TypeError(f"'compute' is {requested}, and the arrays are those of {found}")
+        product = found
+    of_a, of_b = product.operands
+    taken = (
+        _taken(a, "a", transposes[0], of_a, product),
+        _taken(b, "b", not transposes[1], of_b, product),
+    )
+    return InPacks(*taken, product)
 
 
 def _of_both(a: DType | None, b: DType | None) -> DType | None:
     """The microscaled type of a product of such elements."""
-    found = None if a is None or b is None else product_of(a.element, b.element)
+    found = None if a is None or b is None else product_of(a, b)
     return None if found is None else microscaled(found)
+
+
+def _taken(array: Any, name: str, is_turned: bool, of: DType, product: DType) -> Any:
+    """is_turned: is k the dimension before the last one?"""
+    if of.pack > 1 and _is_bytes(array):
+        return _viewed(array, name, is_turned, of)
+    if _element(array) != of:
+        kind = getattr(array, "dtype", type(array).__name__)
+        wanted = f"{of.unpacked}, or bytes of it in packs" if of.pack > 1 else of.unpacked
+        raise TypeError(f"'compute' is {product}, and '{name}' should have dtype {wanted}, got {kind}")
+    return _packed(array, name, is_turned, of)
 
 
 def _narrow(name: object) -> DType | None:
@@ -72,7 +86,6 @@ def _element(value: Any) -> DType | None:
 
 
 def _packed(array: Any, name: str, is_turned: bool, of: DType) -> Any:
-    """is_turned: is k the dimension before the last one?"""
     values = array.swapaxes(-1, -2) if is_turned and array.ndim > 1 else array
     if values.ndim and values.shape[-1] % SCALED:
         raise ValueError(f"'{name}' has {values.shape[-1]} elements along k, no multiple of {SCALED}")

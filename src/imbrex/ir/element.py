@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Final, TypeAlias, cast
 
 from xdsl.dialects.builtin import AnyFloat, Builtin, FloatAttr, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute
 
-from imbrex.dtype import DTYPES, DType
+from imbrex.dtype import DTYPES, PACKED, DType
 
 Zero: TypeAlias = IntegerAttr[IntegerType] | FloatAttr[AnyFloat]
 
-BY_MLIR_NAME: Final[dict[str, DType]] = {t.mlir_name: t for t in DTYPES.values() if not t.is_microscaled}
-_SINGLE: Final = {re.sub(r"vector<\d+x(.*)>", r"\1", name): t.name for name, t in BY_MLIR_NAME.items()}
-"""What MLIR calls one element of a pack -> our name."""
-FLOATS: Final[dict[str, type[AnyFloat]]] = {
-    _SINGLE[a.name]: cast("type[AnyFloat]", a) for a in Builtin.attributes if a.name in _SINGLE
+BY_MLIR_NAME: Final[dict[str, DType]] = {
+    t.mlir_name: t for t in (*DTYPES.values(), *PACKED.values()) if not t.is_microscaled
 }
+_SINGLE: Final = {t.single_mlir_name for t in BY_MLIR_NAME.values()}
+FLOATS: Final[dict[str, type[AnyFloat]]] = {
+    a.name: cast("type[AnyFloat]", a) for a in Builtin.attributes if a.name in _SINGLE
+}
+"""By what MLIR calls one element."""
 
 
 @cache
@@ -33,7 +34,7 @@ def element_of(dtype: DType) -> Attribute:
     """The dialect's element type, a vector of a pack."""
     if not dtype.is_float:
         return IntegerType(dtype.bytes * 8)
-    single = FLOATS[dtype.name]()
+    single = FLOATS[dtype.single_mlir_name]()
     return single if dtype.pack == 1 else VectorType(single, [dtype.pack])
 
 
@@ -49,4 +50,6 @@ def element_bytes(element: Attribute) -> int:
 def zero_of(element: Attribute) -> Zero:
     """The constant 0 of an element type."""
     dtype = dtype_of(element)
-    return FloatAttr(0.0, FLOATS[dtype.name]()) if dtype.is_float else IntegerAttr(0, dtype.bytes * 8)
+    if dtype.is_float:
+        return FloatAttr(0.0, FLOATS[dtype.single_mlir_name]())
+    return IntegerAttr(0, dtype.bytes * 8)

@@ -48,26 +48,29 @@ def problem_module(
     there, and a view of its greatest one, of which a prefix exists.  algorithm: of the table, with what
     follows its name.  tuning: the one that is chosen already, where the algorithm's passes want it.
     """
-    dims = problem.all_dims
+    operands, dims = problem.operands, problem.all_dims
+    if isinstance(problem, Gemm):
+        operands = problem.multiplied
+        dims = tuple(_named(o) for o in operands[: len(dims)])
     sizes = [[size for _, size in of] for of in dims]
     result = problem.roles.index(problem.written)
-    further = problem.operands[len(dims) :]
+    further = operands[len(dims) :]
     sizes += [sizes[result] if o.layout == problem.result.layout else o.shape for o in further]
-    gaps = [_gaps(o, of) for o, of in zip(problem.operands, dims, strict=False)]
+    gaps = [_gaps(o, of) for o, of in zip(operands, dims, strict=False)]
     for position, map in enumerate(gaps):
         sizes[position] = [d.size for d in map.lower] if map else sizes[position]
     types = [
         memref(element_of(o.dtype), [None, *s[1:]] if _is_run_time(problem, o) else s)
-        for o, s in zip(problem.operands, sizes, strict=True)
+        for o, s in zip(operands, sizes, strict=True)
     ]
     body = Block(arg_types=types)
-    for arg, operand in zip(body.args, problem.operands, strict=True):
+    for arg, operand in zip(body.args, operands, strict=True):
         arg.name_hint = operand.role
     run = Run()
     own = [dims[result] if o.layout == problem.result.layout else _named(o) for o in further]
     seen = [
         _seen(problem, operand, arg, of, run)
-        for operand, arg, of in zip(problem.operands, body.args, (*dims, *own), strict=True)
+        for operand, arg, of in zip(operands, body.args, (*dims, *own), strict=True)
     ]
     arrays: list[SSAValue] = [
         run.view(array, map.layers, str(array.name_hint)) if map else array

@@ -120,7 +120,7 @@ def _draws(problem: Problem, values: Values, unit: Unit, seed: int) -> Iterator[
         if operand.dtype == E8M0:
             entry |= {"kind": "power", "low": EXPONENTS[values][0], "high": EXPONENTS[values][1]}
         elif operand.role in masks:
-            entry |= {"kind": "odd", "bits": read_bits(problem.dtype)}
+            entry |= {"kind": "odd", "bits": read_bits(operand.dtype)}
             if not operand.dtype.is_float:
                 entry = {"seed": seed + position, "kind": "whole", "low": -126, "high": 126}
             kept = np.broadcast_to(masks[operand.role](indices(operand)), operand.unpacked_shape)

@@ -116,18 +116,20 @@ def _types(flags: Flags, tool: Tool) -> tuple[DType, DType]:
 def _unpaired(a: DType, b: DType) -> str:
     """Says which types may be multiplied by those of a_type."""
     fit = dict.fromkeys(str(of) for of in (a, *BY_NAME.values()) if product_of(of, a) is not None)
-    message = f"mixed types are not supported: a_type is {a}, so b_type must be {' or '.join(fit)}, got {b}"
-    is_narrow = max(a.bits, b.bits) <= 8 and a.is_float and b.is_float
-    return f"{message}; packs of elements of other bits count k otherwise" if is_narrow else message
+    return f"mixed types are not supported: a_type is {a}, so b_type must be {' or '.join(fit)}, got {b}"
 
 
 def _blocked(flags: Flags, element: DType) -> DType:
     """The microscaled type where both scales are those of blocks."""
     given = {letter: flags.values.get(f"scale{letter}") for letter in "AB"}
     blocks = [word for word in given.values() if word is not None and word.text == BLOCKS]
-    if not blocks:
-        return element
     found = microscaled(element)
+    if not blocks:
+        if found is not None and not element.is_operand:
+            word = flags.values.get("b_type") or flags.values.get("a_type")
+            hint = f"give --scaleA {BLOCKS} and --scaleB {BLOCKS}"
+            raise flags.line.error(f"products of {element} have scales of blocks", word, hint)
+        return element
     if len(blocks) != len(given):
         raise flags.line.error("scales of blocks are of A and of B, or of neither", blocks[0], "give both 3")
     if found is None:

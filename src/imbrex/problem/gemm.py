@@ -41,7 +41,8 @@ class Gemm:
     is not: the terms of its sums, as a gradient by a weight has them of all rows.
     Of a microscaled dtype there are two arrays more, `block_scale_a` [m, k / 32] and `block_scale_b`
     [n, k / 32], whatever is transposed: op(A)[m, k] is multiplied by the scale of its run of 32 along k.
-    Where memory holds neighbours along k in packs, A is [m, k / pack] and B [n, k / pack], transposed.
+    Where memory holds neighbours along k of either in packs, A is [m, k / pack] and B [n, k / pack],
+    transposed, each with a pack of its own.
     """
 
     m: int
@@ -150,9 +151,10 @@ class Gemm:
             raise Diagnostic(message, hint=f"give {name} a number", subject=name)
         if self.dtype.pack == 1:
             return
+        bits = " and ".join(dict.fromkeys(str(of.bits) for of in self.dtype.operands))
         for name, is_along_k in (("transpose_a", not self.transpose_a), ("transpose_b", self.transpose_b)):
             if not is_along_k:
-                message = f"elements of {self.dtype}, of {self.dtype.bits} bits, lie in packs along k"
+                message = f"elements of {self.dtype}, of {bits} bits, lie in packs along k"
                 hint = "store a as [m, k] and b as [n, k]: transpose_a false and transpose_b true (-transB 1)"
                 raise Diagnostic(message, hint=hint, subject=name)
         for role in ("a", "b"):
@@ -195,8 +197,8 @@ class Gemm:
 
     def dims(self, role: GemmRole) -> tuple[tuple[str, int], ...]:
         """Dimension names and sizes of that array, outermost first; along k in packs, where it has some."""
-        a = (("m", self.m), ("k", self.k // self.dtype.pack))
-        b = (a[1], ("n", self.n))
+        k = ("k", self.k // self.element(role).pack)
+        a, b = (("m", self.m), k), (k, ("n", self.n))
         match role:
             case "a":
                 matrix = a[::-1] if self.transpose_a else a
@@ -224,11 +226,7 @@ class Gemm:
     def matrices(self, role: GemmRole) -> Matrices:
         """The array of that role as it is stored, whatever its rank, in single elements."""
         rows, columns = self.shapes(role)[-2:]
-        return Matrices(self.batch, rows, columns * self._pack(role))
-
-    def _pack(self, role: GemmRole) -> int:
-        """Elements of that array that memory holds as one."""
-        return 1 if role == "c" else self.dtype.pack
+        return Matrices(self.batch, rows, columns * self.element(role).pack)
 
     def stride(self, role: GemmRole) -> Stride:
         """What is not dense of that array, in single elements."""
@@ -244,7 +242,8 @@ class Gemm:
 
     def strides(self, role: GemmRole) -> tuple[int, ...]:
         """Strides of that array's dimensions, in elements, or packs."""
-        batch, leading, _ = (step // self._pack(role) for step in self.stride(role).of(self.matrices(role)))
+        pack = self.element(role).pack
+        batch, leading, _ = (step // pack for step in self.stride(role).of(self.matrices(role)))
         return (batch, leading, 1)[-len(self.shapes(role)) :]
 
     @property
@@ -259,6 +258,12 @@ class Gemm:
         )
         more = after.operands(self.epilogue, own[2], self.dtype, "n", "m")
         return (*own, *self.block_scales, *more)
+
+    @property
+    def multiplied(self) -> tuple[Operand, ...]:
+        """`operands`, A and B in packs of as many neighbours along k of both, as a kernel counts them."""
+        packs = zip(self.operands, self.dtype.packs, strict=False)
+        return (*(operand.in_packs(of) for operand, of in packs), *self.operands[2:])
 
     @property
     def block_scales(self) -> tuple[Operand, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from imbrex.diagnostic import Diagnostic
@@ -48,6 +48,12 @@ class Operand:
     def unpacked_shape(self) -> tuple[int, ...]:
         """Shape in single elements, where memory holds packs of neighbours along the last dimension."""
         return (*self.shape[:-1], self.shape[-1] * self.dtype.pack)
+
+    def in_packs(self, of: DType) -> Operand:
+        """The same memory where neighbours along the last dimension are in larger packs, of that type."""
+        more = of.pack // self.dtype.pack
+        steps = self.strides and (*(step // more for step in self.strides[:-1]), self.strides[-1])
+        return replace(self, dtype=of, shape=(*self.shape[:-1], self.shape[-1] // more), strides=steps)
 
     @property
     def elements(self) -> int:

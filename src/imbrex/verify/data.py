@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from imbrex.dtype import E8M0, F32, F64, DType, packed
+from imbrex.dtype import E8M0, F32, F64, packed
 from imbrex.problem import Conv2d, Gemm, Operand
 from imbrex.verify.bound import Data, likely
 from imbrex.verify.epilogue import is_exact as keeps_whole_numbers
@@ -109,7 +109,7 @@ def random_operands(
             low, high = EXPONENTS[values]
             drawn = 2.0 ** random.integers(low, high, operand.shape, endpoint=True)
         elif operand.role in masks:
-            drawn = _full(random, operand.unpacked_shape, operand.dtype, problem.dtype)
+            drawn = _full(random, operand)
             drawn[~np.broadcast_to(masks[operand.role](indices(operand)), drawn.shape)] = 0
         elif values == "float" and operand.dtype.is_float:
             drawn = _real(random, operand)
@@ -175,13 +175,12 @@ def _real(random: np.random.Generator, operand: Operand) -> npt.NDArray[Any]:
     return real
 
 
-def _full(
-    random: np.random.Generator, shape: tuple[int, ...], element: DType, operand: DType
-) -> npt.NDArray[Any]:
+def _full(random: np.random.Generator, operand: Operand) -> npt.NDArray[Any]:
     """Odd numbers of as many bits as a product reads, as numbers between 1 and 2, with signs."""
-    if not element.is_float:
+    shape = operand.unpacked_shape
+    if not operand.dtype.is_float:
         return random.integers(1, 127, shape, np.int16) * random.choice(np.array([-1, 1], np.int16), shape)
-    bits = read_bits(operand)
+    bits = read_bits(operand.dtype)
     odd = 2 * random.integers(2 ** (bits - 2), 2 ** (bits - 1), shape) + 1
     signs = random.choice(np.array([-1.0, 1.0]), shape)
     return odd * signs * 2.0 ** (1 - bits)

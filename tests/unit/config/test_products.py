@@ -178,6 +178,8 @@ GEMMS = {
     "microscaled": Gemm(100, 72, 160, batch=2, dtype="mxf8e4m3fn", transpose_b=True),
     "packs of 4 bits": Gemm(100, 72, 160, batch=2, dtype="mxf4e2m1fn", transpose_b=True, lda=192),
     "packs of 6 bits": Gemm(100, 72, 160, dtype="mxf6e2m3fn", transpose_b=True),
+    "8 by 4 bits": Gemm(100, 72, 160, batch=2, dtype="mxfp8_mxfp4", transpose_b=True, lda=192),
+    "4 by 6 bits": Gemm(100, 72, 160, dtype="mxfp4_mxfp6", transpose_b=True, ldb=192),
     "scaled": Gemm(100, 50, 77, dtype="f16", alpha=2.0, beta=3.0, epilogue="relu(x)"),
 }
 

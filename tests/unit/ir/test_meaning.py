@@ -126,11 +126,13 @@ PACKS = [
     for dtype, tuning in (
         ("mxf4e2m1fn", "32,32,16,mfma_f32_32x32x64_fp4_fp4,xor,ahead,swapped"),
         ("mxf6e2m3fn", "16,32,2,mfma_f32_16x16x128_fp6_fp6,xor,direct"),
+        ("mxf4e2m1fn_mxf8e4m3fn", "32,32,16,mfma_f32_32x32x64_fp8_fp4,xor,ahead,swapped"),
+        ("mxf8e5m2_mxf6e2m3fn", "16,32,2,mfma_f32_16x16x128_bf8_fp6,padded,staged"),
     )
 ]
 TEXTS = [
     MICROSCALED[0],
-    PACKS[1],
+    *PACKS[1::2],
     STEPS[4],
     *TILES[::2],
     *PRODUCTS[::2],

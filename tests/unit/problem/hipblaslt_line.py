@@ -28,14 +28,15 @@ EPILOGUES = {
 
 def hipblaslt_line(gemm: Gemm) -> str:
     """The line; a KeyError for an epilogue that hipblaslt-bench lacks."""
-    operand, result = TYPES[gemm.dtype.element.name], TYPES[gemm.element("c").name]
+    b, a = (TYPES[of.name] for of in gemm.dtype.operands)
+    result = TYPES[gemm.element("c").name]
     compute = COMPUTE["tf32" if gemm.dtype.name == "tf32" else gemm.dtype.accumulator.name]
     trans_a, trans_b = "NT"[gemm.transpose_b], "NT"[gemm.transpose_a]
     scales = " --scaleA 3 --scaleB 3" if gemm.dtype.is_microscaled else ""
     return (
         f"hipblaslt-bench -m {gemm.n} -n {gemm.m} -k {gemm.k} {strides_text(gemm)}"
         f" --alpha {gemm.alpha!r} --beta {gemm.beta!r} --transA {trans_a} --transB {trans_b}"
-        f" --batch_count {gemm.batch} --a_type {operand} --b_type {operand}"
+        f" --batch_count {gemm.batch} --a_type {a} --b_type {b}"
         f" --c_type {result} --d_type {result} --compute_type {compute}"
         f"{EPILOGUES[str(gemm.epilogue)]}{scales}"
     )

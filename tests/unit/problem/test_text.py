@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.unit.problem.hipblaslt_line import hipblaslt_line
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import DTYPES, SCALED
+from imbrex.dtype import DTYPES, PAIRS, SCALED
 from imbrex.numeral import MOST
 from imbrex.problem import Conv2d, Gemm, from_json, parse_problem, problem_text
 from imbrex.problem.epilogue import parse as parse_epilogue
@@ -23,6 +23,7 @@ from imbrex.problem.text import parse_problems
 pytestmark = pytest.mark.filterwarnings("error")
 
 OPERAND_TYPES = [name for name, t in DTYPES.items() if t.is_operand]
+PRODUCT_TYPES = {name: t for name, t in (*DTYPES.items(), *PAIRS.items()) if t.is_operand}
 SIZES = st.integers(1, 9) | st.integers(1, 2**40)
 TWO = st.tuples(st.integers(0, 3), st.integers(0, 3))
 ONE_UP = st.tuples(st.integers(1, 4), st.integers(1, 4))
@@ -89,15 +90,15 @@ def gaps(draw: st.DrawFn, role: str, batch: int, rows: int, columns: int) -> dic
 
 @st.composite
 def gemms(draw: st.DrawFn) -> Gemm:
-    dtype = draw(st.sampled_from(OPERAND_TYPES))
-    width, is_single = 64 if dtype == "f64" else 32, DTYPES[dtype].pack == 1
+    dtype = draw(st.sampled_from(list(PRODUCT_TYPES)))
+    width, is_single = 64 if dtype == "f64" else 32, PRODUCT_TYPES[dtype].pack == 1
     whole = st.integers(-99, 99).map(float)
     real = st.floats(allow_nan=False, allow_infinity=False, width=width)
     scales = whole if dtype == "i8" else whole | real
     dense = Gemm(
         draw(SIZES),
         draw(SIZES),
-        draw(SIZES) * (SCALED if DTYPES[dtype].is_microscaled else 1),
+        draw(SIZES) * (SCALED if PRODUCT_TYPES[dtype].is_microscaled else 1),
         batch=draw(SIZES),
         transpose_a=is_single and draw(st.booleans()),
         transpose_b=not is_single or draw(st.booleans()),
@@ -413,8 +414,14 @@ BAD = [
     (
         "hipblaslt-bench --a_type f8_r --b_type f4_r",
         "f:1:40",
-        "mixed types are not supported: a_type is f8e4m3fn, so b_type must be f8e4m3fn or f8e5m2, got",
+        "products of f4e2m1fn_f8e4m3fn have scales of blocks",
         "^" * 4,
+    ),
+    (
+        "hipblaslt-bench --a_type f8_r --b_type f16_r",
+        "f:1:40",
+        "mixed types are not supported: a_type is f8e4m3fn, so b_type must be f8e4m3fn or f8e5m2 or f4e2m1fn",
+        "^" * 5,
     ),
     ("hipblaslt-bench --a_typ f16_r", "f:1:17", "unknown flag '--a_typ'", "^" * 7),
     ('{"problem": "gemm",\n "m": 1, "nn": 2}', "f:2:10", "unknown key 'nn'", "^^^^"),

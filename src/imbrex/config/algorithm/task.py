@@ -122,8 +122,9 @@ def gemm_task_of(problem: Gemm) -> GemmTask:
     """The product that a problem asks for."""
     batch = (Dim("g", problem.batch),) if problem.batch > 1 else ()
     dims, below = dict[Operand, tuple[Dim, ...]](), dict[Operand, tuple[Layer, ...]]()
-    for role, operand in zip(OPERANDS, problem.operands, strict=False):
-        dims[role] = (*batch, *(Dim(*d) for d in problem.dims(role)[-2:]))
+    for role, operand in zip(OPERANDS, problem.multiplied, strict=False):
+        sizes = zip(operand.layout[-2:], operand.shape[-2:], strict=True)
+        dims[role] = (*batch, *(Dim(*d) for d in sizes))
         below[role] = () if operand.strides is None else strided(dims[role], operand.strides).layers
     is_finished, is_scaled = problem.epilogue is not None, (problem.alpha, problem.beta) != (1.0, 0.0)
     return GemmTask(dims, problem.dtype, problem.element("c"), is_finished, is_scaled, below)

@@ -37,7 +37,7 @@ def matrix_unit(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
 
 def instruction(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """An instruction that the tuning names is the chip's, and takes the product's type."""
-    chip, dtype = machine.chip, plan.context.dtype
+    chip, dtype = machine.chip, plan.oriented.dtype
     fit = [i.name for i in mfma.served(dtype, chip)]
     try:
         requested = mfma.named(plan.tuning.instruction)
@@ -56,7 +56,8 @@ def instruction(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
             if requested.a_type == requested.b_type
             else f"{requested.a_type} by {requested.b_type}"
         )
-        yield f"{requested.name} multiplies {pair}, the product is of {dtype.name}; {_some(fit)} would do"
+        own = f"the {'swapped ' if plan.tuning.swapped and dtype.pair else ''}product is of {dtype.name}"
+        yield f"{requested.name} multiplies {pair}, {own}; {_some(fit)} would do"
 
 
 def waves(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
@@ -100,8 +101,8 @@ def wave_tile(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
 
 def kpack(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """A pack is a power of two, and no longer than a vector or what an instruction takes at once."""
-    t, size = plan.tuning, plan.context.dtype.bytes
-    most = max([16 // size, *(k_parts(i.a).registers for i in _candidates(plan, machine))])
+    t, size = plan.tuning, min(plan.context.element_bytes)
+    most = max([VECTOR_BYTES // size, *(k_parts(i.a).registers for i in _candidates(plan, machine))])
     if t.kpack & (t.kpack - 1) or t.kpack > most:
         yield f"kpack {t.kpack} is not a power of two up to {most} for {plan.context.dtype.name}"
 
@@ -219,7 +220,7 @@ XDLOPS_RULES: Rules[XdlopsPlan, GpuMachine] = Rules(
 
 def _candidates(plan: XdlopsPlan, machine: GpuMachine) -> list[Instruction]:
     """The instruction that the tuning names, or all that the choice is among."""
-    return mfma.candidates(plan.tuning.instruction, plan.context.dtype, machine.chip)
+    return mfma.candidates(plan.tuning.instruction, plan.oriented.dtype, machine.chip)
 
 
 def _tiles(found: Instruction) -> list[tuple[int, int]]:

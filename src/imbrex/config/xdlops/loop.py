@@ -53,7 +53,7 @@ def loop_of(plan: XdlopsPlan) -> Loop:
     if plan.tuning.copy == "ahead" and plan.taps is not None:
         return (*pointers, *_indices(plan), *_taps_ahead(plan, tiles, line), Operation("branch"))
     if plan.tuning.copy == "ahead":
-        loads = [op for copy in copies for op in _direct_loads(plan, copy, line)]
+        loads = [op for copy in _loaded(plan) for op in _direct_loads(plan, copy, line)]
         return (*pointers, *_indices(plan), *_ahead(plan, tiles, loads), Operation("branch"))
     scales = _scales(plan, tiles)
     products = (*scales, *([Operation("wait", vm=0)] if scales else []), *_products(plan, tiles))
@@ -68,6 +68,13 @@ def loop_of(plan: XdlopsPlan) -> Loop:
         behind = [Operation("wait", lgkm=0), Operation("barrier")]
     writes = tuple(_writes(copies, len(loads)))
     return (*begin, *_indices(plan), *loads, *products, *behind, *writes, Operation("branch"))
+
+
+def _loaded(plan: XdlopsPlan) -> list[TileCopy]:
+    """A's and B's copy in the order in which a step that is read ahead loads them: wider elements first,
+    whose rows of a tile are whole lines of memory; those that are parts of one hold up what follows.
+    """
+    return sorted((plan.a_copy, plan.b_copy), key=lambda copy: -copy.element_bytes)
 
 
 def _ahead(plan: XdlopsPlan, tiles: WaveTiles, loads: list[Operation]) -> Iterator[Operation]:
@@ -136,10 +143,10 @@ def woven(
 
 def _units(plan: XdlopsPlan, tiles: WaveTiles) -> tuple[list[list[Operation]], Operation, int]:
     """The reads of LDS that a pack of A and one of B take; a product, how many two packs take."""
-    used, width = tiles.instruction, plan.tuning.kpack * plan.context.dtype.bytes
-    reads: list[list[Operation]] = []
+    used, reads = tiles.instruction, list[list[Operation]]()
     for copy in (plan.a_copy, plan.b_copy):
-        is_short = plan.turned(copy) or VECTOR_BYTES % plan.context.dtype.bytes
+        width = plan.tuning.kpack * copy.element_bytes
+        is_short = plan.turned(copy) or VECTOR_BYTES % copy.element_bytes
         pieces = max(1, width // (TURNED_BYTES if is_short else VECTOR_BYTES))
         reads.append([Operation("read", lane_bytes=max(NARROWEST, width // pieces))] * pieces)
     clocks = used.cycles[plan.machine.chip]

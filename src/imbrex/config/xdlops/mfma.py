@@ -66,11 +66,13 @@ def candidates(name: str, dtype: DType, chip: str) -> list[Instruction]:
 
 def tiles_with(found: Instruction, numbers: Numbers, is_scaled: bool = False) -> WaveTiles | None:
     """The tuning's tiles cut for an instruction; None where that does not divide tiles, packs and step.
-    is_scaled: do products have scales?
+    is_scaled: do products have scales?  Without, A and B take k in one order, that of lanes and registers;
+    with them each as the instruction counts it.
     """
     m, n, k, m_wave, n_wave, kpack, interleave = numbers
-    parts = k_parts(found.a)
-    if kpack % parts.registers or k % parts.groups or parts != k_parts(found.b):
+    parts, others = k_parts(found.a), k_parts(found.map("b"))
+    is_alike = parts == others or (is_scaled and parts.registers == others.registers)
+    if kpack % parts.registers or k % parts.groups or not is_alike:
         return None
     if is_scaled and kpack != parts.registers:
         return None

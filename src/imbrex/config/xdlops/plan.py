@@ -152,14 +152,14 @@ class XdlopsPlan:
         """How A's block reaches LDS."""
         t, c = self.tuning, self.oriented
         rows = t.m_per_block if self.taps is None or self.taps[0] is None else self.taps[0].rows
-        return TileCopy(t.k_copied, rows, t.kpack, self.block_size, c.a, c.dtype.bytes)
+        return TileCopy(t.k_copied, rows, t.kpack, self.block_size, c.a, c.element_bytes[0])
 
     @cached_property
     def b_copy(self) -> TileCopy:
         """How B's block reaches LDS."""
         t, c, taps = self.tuning, self.oriented, self.taps
         rows = t.n_per_block if taps is None else taps[1].rows
-        return TileCopy(t.k_copied, rows, t.kpack, self.block_size, c.b, c.dtype.bytes)
+        return TileCopy(t.k_copied, rows, t.kpack, self.block_size, c.b, c.element_bytes[1])
 
     @cached_property
     def taps(self) -> tuple[SlidingTile | None, SlidingTile] | None:
@@ -170,7 +170,7 @@ class XdlopsPlan:
         t, found = self.tuning, self.context.taps
         if t.taps == 1 or found is None:
             return None
-        copied = self.block_size * VECTOR_BYTES // (t.k_copied * self.context.dtype.bytes)
+        copied = self.block_size * VECTOR_BYTES // (t.k_copied * self.oriented.element_bytes[1])
         rows = round_up(t.n_per_block + (t.taps - 1) * abs(found.step), max(1, copied))
         own = None if t.copy == "ahead" else SlidingTile(t.taps, t.m_per_block * t.taps, t.m_per_block)
         return own, SlidingTile(t.taps, rows, found.step)
@@ -213,10 +213,11 @@ class XdlopsPlan:
     def lds_tile(self, side: Side) -> LdsTile:
         """The block of A (side "m") or of B in LDS; there must be an instruction that reads it."""
         assert self.wave_tiles is not None, self.tuning
-        copy, size = (self.a_copy if side == "m" else self.b_copy), self.context.dtype.bytes
+        copy = self.a_copy if side == "m" else self.b_copy
         split, turned = None if self.tuning.is_direct else copy.split, self.turned(copy)
         write, machine = copy.data_per_write, self.machine
         taps = None if self.taps is None else self.taps[0 if side == "m" else 1]
+        size = copy.element_bytes
         return LdsTile(self.wave_tiles, side, copy.k, copy.d, size, split, write, machine, turned, taps)
 
     @cached_property
@@ -233,13 +234,12 @@ class XdlopsPlan:
     @cached_property
     def lds_buffer_bytes(self) -> tuple[int, int]:
         """Bytes of one buffer of A and of one buffer of B."""
-        size = self.context.dtype.bytes
-        if self.tuning.lds != "padded":
-            return self.a_copy.k * self.a_copy.d * size, self.b_copy.k * self.b_copy.d * size
-        a, b = self.lds_layouts
-        return a.elements(self.a_copy.k, self.a_copy.d) * size, b.elements(
-            self.b_copy.k, self.b_copy.d
-        ) * size
+        a, b = self.a_copy, self.b_copy
+        elements = a.k * a.d, b.k * b.d
+        if self.tuning.lds == "padded":
+            of_a, of_b = self.lds_layouts
+            elements = of_a.elements(a.k, a.d), of_b.elements(b.k, b.d)
+        return elements[0] * a.element_bytes, elements[1] * b.element_bytes
 
     @property
     def lds_bytes(self) -> int:
@@ -255,8 +255,8 @@ class XdlopsPlan:
     @property
     def useful(self) -> float:
         """Share of the multiply-adds of all tiles that the product asks for, 0 to 1."""
-        m, n, k = self.tuning.tile
-        return self.context.multiplies / (self.grid_size * m * n * self.k_iterations * k)
+        (m, n, k), pack = self.tuning.tile, self.context.dtype.pack
+        return self.context.multiplies / (self.grid_size * m * n * self.k_iterations * k * pack)
 
     @property
     def stored_bytes(self) -> int:
@@ -282,12 +282,13 @@ class XdlopsPlan:
     def registers(self) -> int:
         """Other 32-bit registers of one lane: packs of A and B, staged copies, addresses."""
         tiles, staged = self.wave_tiles, 0
-        packs = (tiles.m_tiles + tiles.n_tiles) * self.tuning.kpack if tiles else 0
+        of_a, of_b = self.oriented.element_bytes
+        packs = (tiles.m_tiles * of_a + tiles.n_tiles * of_b) * self.tuning.kpack if tiles else 0
         if tiles and self.tuning.copy == "ahead":
             packs *= 2 * self.k_outers // (self.parts * self.tuning.taps)
         if self.tuning.copy == "staged":
             staged = self.a_copy.registers + self.b_copy.registers
-        return -(-packs * self.context.dtype.bytes // 4) + staged + ADDRESS_REGISTERS
+        return -(-packs // 4) + staged + ADDRESS_REGISTERS
 
     @property
     def k_outers(self) -> int:

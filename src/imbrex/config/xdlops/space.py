@@ -73,11 +73,12 @@ def wave_space(context: GemmContext, machine: GpuMachine) -> list[XdlopsTuning]:
     )
     taps = (1,) if context.taps is None or swapped else (1, context.taps.count)
     found: list[XdlopsTuning] = []
-    for kpack in _packs(dtype, machine):
-        for block, step, buffers in product((*BLOCKS, *AHEAD, *AHEAD_TAPS), STEP_BYTES, (2, 1)):
+    for kpack in _packs(context, machine):
+        steps = dict.fromkeys(
+            _power(step, kpack * size) for size in sorted(context.element_bytes)[::-1] for step in STEP_BYTES
+        )
+        for block, k, buffers in product((*BLOCKS, *AHEAD, *AHEAD_TAPS), filter(None, steps), (2, 1)):
             m, n, m_wave, n_wave = block
-            if not (k := _power(step, kpack * dtype.bytes)):
-                continue
             turns = _turns(context, swapped, m_wave, dtype)
             staged = XdlopsTuning(
                 m, n, k, m_wave, n_wave, kpack, swapped=swapped, interleave=turns, buffers=buffers
@@ -104,10 +105,10 @@ def _power(step: int, pack: int) -> int:
     return whole if step % pack == 0 else 1 << (step // pack).bit_length() if whole else 0
 
 
-def _packs(dtype: DType, machine: GpuMachine) -> list[int]:
+def _packs(context: GemmContext, machine: GpuMachine) -> list[int]:
     """16 bytes first; more where an instruction takes more at once."""
-    usual = VECTOR_BYTES // dtype.bytes
-    taken = {i.a_elements for i in mfma.eligible(dtype, machine.chip)}
+    usual = VECTOR_BYTES // max(context.element_bytes)
+    taken = {i.a_elements for i in mfma.eligible(context.dtype, machine.chip)}
     return [usual, *sorted(t for t in taken if t > usual)]
 
 
@@ -121,8 +122,9 @@ def _direct(
     direct = replace(staged, copy=copy)
     alone = replace(direct, interleave=1).plan(context, machine)
     plan = alone if alone.turned(alone.a_copy) else direct.plan(context, machine)
-    vectors = {plan.direct_vector(copy) for copy in (plan.a_copy, plan.b_copy)}
-    return plan.tuning if vectors == {VECTOR_BYTES // context.dtype.bytes} else None
+    copies = plan.a_copy, plan.b_copy
+    is_wide = all(plan.direct_vector(copy) == VECTOR_BYTES // copy.element_bytes for copy in copies)
+    return plan.tuning if is_wide else None
 
 
 def _ahead(staged: XdlopsTuning, context: GemmContext, machine: GpuMachine) -> list[XdlopsTuning]:
@@ -133,11 +135,12 @@ def _ahead(staged: XdlopsTuning, context: GemmContext, machine: GpuMachine) -> l
     """
     size = staged.m_per_block * staged.n_per_block
     lines = machine.rates.line_bytes if machine.rates is not None else 0
-    fills = lines // 2 < staged.k_copied * context.dtype.bytes < 2 * lines
+    fills = any(lines // 2 < staged.k_copied * size < 2 * lines for size in context.element_bytes)
     if staged.buffers != 2 or size < SMALL or not fills or VECTOR_BYTES not in machine.direct_bytes:
         return []
     tuning = _direct(staged, "ahead", context, machine)
-    used = None if tuning is None else _largest(tuning, context.dtype, machine)
+    dtype = context.dtype.exchanged if staged.swapped else context.dtype
+    used = None if tuning is None else _largest(tuning, dtype, machine)
     if tuning is None or used is None:
         return []
     counts = (2, 3) if size >= LARGE else (3, 4)

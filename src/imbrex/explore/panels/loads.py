@@ -75,8 +75,9 @@ def _of_cpu(subject: Subject) -> str:
 
 def _all_runs(context: GemmContext) -> Iterator[Bar]:
     """Runs of A, B and C."""
-    yield from _runs("A", context.a, context.dtype)
-    yield from _runs("B", context.b, context.dtype)
+    a, b = context.dtype.packs
+    yield from _runs("A", context.a, a)
+    yield from _runs("B", context.b, b)
     yield from _runs("C", context.c, context.dtype.output)
 
 

@@ -173,8 +173,9 @@ def _hz(subject: Subject) -> float | None:
 def _of_tile(cut: Tiling, subject: Subject) -> float:
     """Operations a byte of a step of a tile."""
     assert subject.product is not None
-    (rows_, columns), size = cut.tile, subject.product.context.dtype.bytes
-    return 2 * rows_ * columns / ((rows_ + columns) * size)
+    (rows_, columns), context = cut.tile, subject.product.context
+    of_a, of_b = (context.exchanged if cut.swapped else context).element_bytes
+    return 2 * rows_ * columns * context.dtype.pack / (rows_ * of_a + columns * of_b)
 
 
 def _cycles(subject: Subject) -> tuple[float | None, float | None]:

@@ -195,8 +195,8 @@ def _found(subject: Subject, plan: Timed, cut: Tiling) -> Iterator[str]:
     cache, product = subject.request.machine.l2, subject.product
     if not isinstance(plan, Plan) or cache is None or product is None or plan.tiles.total > MOST_FOLLOWED:
         return
-    size = product.context.dtype.bytes * cut.depth
-    sizes = cut.tile[0] * size, cut.tile[1] * size
+    of_a, of_b = (product.context.exchanged if cut.swapped else product.context).element_bytes
+    sizes = cut.tile[0] * of_a * cut.depth, cut.tile[1] * of_b * cut.depth
     found = plan_traffic(plan, cut.order, cache, sizes)
     yield f"{found.hit_rate:.1%} of the tiles of A and B that they ask for are found in L2, by the model."
 

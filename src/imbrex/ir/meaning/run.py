@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import DType
 from imbrex.ir.element import dtype_of
 from imbrex.ir.literal import suggest
 from imbrex.ir.meaning.constants import Arithmetic
@@ -46,8 +47,8 @@ def execute(module: ModuleOp, arguments: Sequence[Array], function: str | None =
     or that has no meaning; PassFault where our own code breaks there.
     """
     found = function_of(module, function)
-    name, types = found.sym_name.data, [element_of(arg) for arg in found.args]
-    views = [View.of(a, dtype_of(t)) for a, t in zip(arguments, types, strict=True)]
+    name, types = found.sym_name.data, [dtype_of(element_of(arg)) for arg in found.args]
+    views = [View.of(_counted(a, of), of) for a, of in zip(arguments, types, strict=True)]
     running = _Running(module)
     interpreter = Interpreter(module, listeners=(running,))
     for implemented in FUNCTIONS:
@@ -60,6 +61,11 @@ def execute(module: ModuleOp, arguments: Sequence[Array], function: str | None =
         raise InvalidOp(running.op, f"cannot be executed: {better(str(error))}") from None
     except FAULTS as error:
         raise PassFault(running.op, error) from error
+
+
+def _counted(array: Array, of: DType) -> Array:
+    """The same memory in the packs that a function counts."""
+    return array if of.array_row is None else array.view(of.numpy)
 
 
 def function_of(module: ModuleOp, name: str | None = None) -> FuncOp:

@@ -20,7 +20,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, v
 from xdsl.parser import Parser
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import SCALED, product_of
+from imbrex.dtype import SCALED, product_of_packs
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Keyword, Names, Padding
 from imbrex.ir.chosen import Tuned
 from imbrex.ir.element import BY_MLIR_NAME
@@ -286,7 +286,7 @@ def verify_elements(operands: Sequence[SSAValue], written: int, takes_two: bool 
         expect(name in BY_MLIR_NAME, f"element type {name} is not one of {known}", "type", i)
     first, second = (i for i in range(3) if i != written)
     message = f"the element type is {names[second]} here but {names[first]} in the other operand that is read"
-    read = product_of(BY_MLIR_NAME[names[first]], BY_MLIR_NAME[names[second]])
+    read = product_of_packs(BY_MLIR_NAME[names[first]], BY_MLIR_NAME[names[second]])
     expect(read is not None and (read.pair is None or takes_two), message, "type", second)
     assert read is not None, names
     fit = dict.fromkeys(t.mlir_name for t in (read, read.output, read.accumulator))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute, SSAValue
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import E8M0, DType, microscaled, product_of
+from imbrex.dtype import E8M0, DType, microscaled, product_of_packs
 from imbrex.ir.element import dtype_of
 from imbrex.ir.shape import Size, agree, element_of, shape_of, shape_text
 from imbrex.ir.source import expect
@@ -17,7 +17,7 @@ __all__ = ["product_type", "verify_scales"]
 
 def product_type(a: Attribute, b: Attribute, scales: Sequence[SSAValue]) -> DType:
     """The type of a product of such elements of A by such of B, with these scales or without."""
-    own = product_of(dtype_of(a), dtype_of(b))
+    own = product_of_packs(dtype_of(a), dtype_of(b))
     found = microscaled(own) if own is not None and scales else own
     if found is None:
         raise Diagnostic(f"there is no product of {a} by {b}")
@@ -31,7 +31,7 @@ def verify_scales(
     if not scales:
         return
     expect(len(scales) == 2, f"there are scales of a and of b, or none; got {len(scales)}", "type", first)
-    own = dtype_of(element_of(a))
+    own = dtype_of(element_of(a)).in_array
     expect(microscaled(own) is not None, f"no product of {own} has scales", "type", 0)
     for position, (value, shape) in enumerate(zip(scales, shapes, strict=True), first):
         have = str(element_of(value))

@@ -58,7 +58,7 @@ def added(values: SSAValue, into: Run) -> SSAValue:
     total = into.alloc("thread_total", element, [rows], PRIVATE)
     into.zero(total)
     one = into.alloc("one", element, [1], PRIVATE)
-    value = into.add(ConstantOp(FloatAttr(1.0, FLOATS[dtype_of(element).name]()))).result
+    value = into.add(ConstantOp(FloatAttr(1.0, FLOATS[dtype_of(element).single_mlir_name]()))).result
     into.add(FillOp.build(operands=[one, value]))
     ones = into.view(one, [_spread(Dim("m", 1), "row k m", row=rows, k=count)], "ones")
     seen = layer_over(

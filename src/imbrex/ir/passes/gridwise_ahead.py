@@ -47,9 +47,10 @@ MOST_IN_FLIGHT = 63
 class Ahead:
     """The product of one part of an output tile.
 
-    views: of each buffer, A's and B's tile as fragments.  loads: of a work item for a tile.  registers: of
-    the part that is multiplied, and of the next.  parts: of a step; outers: k_outer in each.  scales: of A
-    and of B, of every other step; none where products have none.
+    operands: in the order of their loads, wider elements first, whose rows of a tile are more of a line of
+    memory.  views: of each buffer, A's and B's tile as fragments.  loads: of a work item for a tile.
+    registers: of the part that is multiplied, and of the next.  parts: of a step; outers: k_outer in each.
+    scales: of A and of B, of every other step; none where products have none.
     """
 
     part: Part

@@ -157,8 +157,9 @@ class _Waves:
             for given, o in zip((plan.a, plan.b), self.operands, strict=True)
         )
         scales = self._scales("even", run), self._scales("odd", run)
+        loaded = sorted(self.operands, key=lambda o: -element_bytes(element_of(o.lds[0])))
         Ahead(
-            part, plan.k_copied, self.operands, views, cut, self.given.item, self.c, loads,
+            part, plan.k_copied, loaded, views, cut, self.given.item, self.c, loads,
             (even, odd), parts, halves // parts, scales,
         ).emit(run)  # fmt: skip
 
@@ -212,6 +213,10 @@ class _Matrix:
         return self.plan.a if self.name == "a" else self.plan.b
 
     @property
+    def element(self) -> Attribute:
+        return element_of(self.op.a if self.name == "a" else self.op.b)
+
+    @property
     def own(self) -> int:
         """Rows of A or columns of B that the workgroup multiplies."""
         return self.plan.m_per_block if self.name == "a" else self.plan.n_per_block
@@ -246,7 +251,7 @@ class _Matrix:
         kind, numbers = self.plan.lds_layout, self.given.lds_numbers
         if kind != "plain" and not numbers:
             raise self._lacking("lds_numbers")
-        size, given = element_bytes(element_of(self.op.a)), () if kind == "plain" else numbers
+        size, given = element_bytes(self.element), () if kind == "plain" else numbers
         layout = LdsLayout(kind, lds.pack_of(self.cut.kpack, size), given)
         order = wave.interleaved(self.dims, self.cut, SIDES[self.name])
         if self.name in self.plan.multiply.turned:
@@ -289,16 +294,15 @@ def _operands(
     op: GridwiseGemmExOp, plan: WavesBlock, tiles: Tiles, cut: WaveTiles, run: Run
 ) -> list[Operand]:
     """A's buffers first, then B's, in one allocation of LDS."""
-    element = element_of(op.a)
     matrices = [_Matrix(op, plan, name, cut) for name in SIDES]
     shapes = [[d.size for d in matrix.stored.lower] for matrix in matrices]
-    sizes = [prod(shape) * element_bytes(element) for shape in shapes]
+    sizes = [prod(shape) * element_bytes(of.element) for of, shape in zip(matrices, shapes, strict=True)]
     total = sum(matrix.buffers * size for matrix, size in zip(matrices, sizes, strict=True))
     shared = run.alloc("block_shared", i8, [total], LDS)
     operands: list[Operand] = []
     start = 0
     for matrix, shape, size in zip(matrices, shapes, sizes, strict=True):
-        lies = memref(element_of(op.a if matrix.name == "a" else op.b), shape, LDS)
+        lies = memref(matrix.element, shape, LDS)
         raw = buffers(run, shared, matrix.name, start, lies, matrix.buffers)
         layers, hints = matrix.stored.layers, BUFFERS
         views = [run.view(r, layers, f"block_{matrix.name}_{hints[i]}") for i, r in enumerate(raw)]

@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Map
+from imbrex.view.mma.fragment import k_parts
 from imbrex.view.mma.instruction import SCALED, Instruction
 from imbrex.view.mma.layout import Side, accumulator, operand
 
@@ -164,10 +165,12 @@ def in_packs(found: Instruction, pack: int) -> Instruction:
     """
     if pack == found.pack:
         return found
-    if found.k_base != found.a_elements or found.a_elements % pack:
+    of_a, of_b = k_parts(found.a), k_parts(found.map("b"))
+    if found.blocks > 1 or of_a.slots % pack or of_b.slots % pack:
         raise Diagnostic(f"{found.name} takes no packs of {pack} neighbours along k")
     k = found.k // pack
-    a, b = (operand(side, edge, k, 1) for side, edge in (("a", found.m), ("b", found.n)))
+    a = operand("a", found.m, k, 1, chunks=of_a.chunks)
+    b = operand("b", found.n, k, 1, chunks=of_b.chunks)
     return replace(found, k=k, a=a, b=b, pack=pack)
 
 
