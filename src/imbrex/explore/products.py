@@ -103,7 +103,8 @@ class Product:
     @property
     def sizes(self) -> str:
         c = self.context
-        return f"{f'{c.g} of ' if c.g > 1 else ''}{c.m} x {c.n} x {c.k} (m x n x k)"
+        packs = f", k in packs of {c.dtype.pack} elements" if c.dtype.pack > 1 else ""
+        return f"{f'{c.g} of ' if c.g > 1 else ''}{c.m} x {c.n} x {c.k} (m x n x k{packs})"
 
     @property
     def defines(self) -> dict[str, int]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from imbrex.bench.resnet import LAYERS, conv
 from imbrex.config.xdlops.mfma import served
-from imbrex.dtype import DTYPES, SCALED
+from imbrex.dtype import DTYPES, PAIRS, SCALED, DType
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.problem.conv import DIRECTIONS, Direction
 from imbrex.view.mma.instruction import FORMATS
@@ -54,8 +54,17 @@ def cases_of(chip: str) -> tuple[Case, ...]:
     """All of them; the small ones first."""
     narrow = tuple(dict.fromkeys(FORMATS.get(chip, {}).values()))
     eight = tuple(name for name in narrow if name.startswith("f8"))
-    scaled = tuple(t.name for t in DTYPES.values() if t.is_microscaled and served(t, chip))
-    return (*_products(eight), *_microscaled(scaled), *_families(), *_convolutions(), *_timed(eight))
+    scaled, mixed = (
+        tuple(t for t in types.values() if t.is_microscaled and served(t, chip)) for types in (DTYPES, PAIRS)
+    )
+    return (
+        *_products(eight),
+        *_microscaled(scaled),
+        *_of_two(mixed),
+        *_families(),
+        *_convolutions(),
+        *_timed(eight),
+    )
 
 
 def _gemm(m: int = 200, n: int = 136, k: int = 96, **given: Any) -> Gemm:
@@ -78,20 +87,29 @@ def _products(eight: tuple[str, ...]) -> Iterator[Case]:
     yield Case(_gemm(1, 500, 333, dtype="f16"))
 
 
-def _microscaled(types: tuple[str, ...]) -> Iterator[Case]:
+def _microscaled(types: tuple[DType, ...]) -> Iterator[Case]:
     """Scales of every layout of lanes: of both instructions, of steps that are read ahead, and in parts."""
     for dtype, a, b in product(types, (False, True), (False, True)):
-        if DTYPES[dtype].pack == 1 or (not a and b):
+        if dtype.pack == 1 or (not a and b):
             yield Case(_gemm(dtype=dtype, transpose_a=a, transpose_b=b))
     for dtype in types:
-        pack = SCALED // DTYPES[dtype].pack
-        wide, tall = (
-            f"v1:xdlops:128,128,4,64,64,{pack},auto,xor,ahead,swapped",
-            f"v1:xdlops:64,64,4,16,16,{pack}",
-        )
+        tall = f"v1:xdlops:64,64,4,16,16,{SCALED // dtype.pack}"
         yield Case(_gemm(dtype=dtype, transpose_b=True), tall)
-        yield Case(_gemm(260, 200, 1056, dtype=dtype, transpose_b=True), wide)
-        yield Case(_gemm(260, 200, 1056, dtype=dtype, transpose_b=True), wide, schedule="stream_k:7")
+        yield Case(_gemm(260, 200, 1056, dtype=dtype, transpose_b=True), _wide(dtype))
+        yield Case(_gemm(260, 200, 1056, dtype=dtype, transpose_b=True), _wide(dtype), schedule="stream_k:7")
+
+
+def _of_two(types: tuple[DType, ...]) -> Iterator[Case]:
+    """Elements of two types, those of different bits also in the other instruction, read ahead."""
+    for dtype in types:
+        yield Case(_gemm(dtype=dtype, transpose_b=True))
+        if len({of.bits for of in dtype.operands}) > 1:
+            yield Case(_gemm(260, 200, 1056, dtype=dtype, transpose_b=True), _wide(dtype))
+
+
+def _wide(dtype: DType) -> str:
+    """A tuning of a large tile."""
+    return f"v1:xdlops:128,128,4,64,64,{SCALED // dtype.pack},auto,xor,ahead,swapped"
 
 
 def _families() -> Iterator[Case]:

@@ -18,7 +18,7 @@ from tests.patience import HANG_S
 from tests.unit.cli.conftest import Said
 
 from imbrex.build.toolchain import compile_shared
-from imbrex.dtype import DTYPES, widened
+from imbrex.dtype import DTYPES, PAIRS, widened
 from imbrex.kernel import target_of
 from imbrex.kit.cases import Case, cases_of
 from imbrex.kit.expected import element_of
@@ -252,7 +252,11 @@ def test_the_usual_kernels_are_every_type_direction_and_algorithm(chip: str) -> 
     types = {case.problem.dtype.name for case in found}
     eight = {
         "gfx942": {"f8e4m3fnuz", "f8e5m2fnuz"},
-        "gfx950": {"f8e4m3fn", "f8e5m2", *(n for n, t in DTYPES.items() if t.is_microscaled)},
+        "gfx950": {
+            "f8e4m3fn",
+            "f8e5m2",
+            *(n for n, t in (*DTYPES.items(), *PAIRS.items()) if t.is_microscaled),
+        },
     }.get(chip, set())
     assert types == {"f32", "f16", "bf16", "f64", "i8"} | eight
     for direction in ("forward", "backward_data", "backward_weight"):
