@@ -217,6 +217,11 @@ FURTHER = {
         "gfx950",
         "v1:xdlops:64,64,4,32,32,16,auto,xor,direct",
     ),
+    "gemm_gfx950_two_types": Emitted(
+        Gemm(64, 96, 256, dtype="mxfp8_mxfp4", transpose_b=True),
+        "gfx950",
+        "v1:xdlops:64,64,4,32,32,16,auto,xor,ahead,swapped",
+    ),
     "gemm_sm_90a_rows": Emitted(
         Gemm("?1..300", 136, 96, dtype="f16", transpose_b=True),
         "sm_90a",
