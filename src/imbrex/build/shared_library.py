@@ -15,8 +15,8 @@ from pathlib import Path
 from imbrex.build.cache import Cache, digest, source_parts
 from imbrex.build.device_units import device_objects
 from imbrex.build.isa import Isa, host_isa
-from imbrex.build.precompiled import precompiled
-from imbrex.build.toolchain import FLAGS, Compiler, compile_shared, compiler_of, find_compiler
+from imbrex.build.precompiled import compiled_with, precompiled
+from imbrex.build.toolchain import FLAGS, Compiler, compile_shared, compiler_of, find_compiler, write_sources
 
 __all__ = ["LIBRARY", "SharedLibrary", "build_shared", "find_shared", "recipe_key"]
 
@@ -48,11 +48,16 @@ def build_shared(
     key = _object_key(sources, flags, compiler, isa)
 
     def build(directory: Path) -> None:
-        given = (*flags, *precompiled(sources, flags, compiler, isa, cache))
+        given = precompiled(sources, flags, compiler, isa, cache)
         objects = device_objects(sources, flags, compiler, isa, cache)
-        compile_shared(
-            sources, directory, name=LIBRARY, flags=given, compiler=compiler, isa=isa, compiled=objects
-        )
+
+        def compile_some(some: Mapping[str, str], further: tuple[str, ...]) -> None:
+            all_flags = (*flags, *further)
+            compile_shared(
+                some, directory, name=LIBRARY, flags=all_flags, compiler=compiler, isa=isa, compiled=objects
+            )
+
+        write_sources(compiled_with(given, sources, directory, compile_some), directory)
 
     stored = cache.object(key, build, (LIBRARY,))
     return SharedLibrary(stored.directory / LIBRARY, key, stored.was_cached)

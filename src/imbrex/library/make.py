@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from imbrex.build.cache import Cache
 from imbrex.build.isa import Isa
-from imbrex.build.precompiled import precompiled
+from imbrex.build.precompiled import compiled_with, precompiled
 from imbrex.build.toolchain import compile_options, compiler_of, put_sources, run_all
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.decided import decided
@@ -93,21 +93,26 @@ def library(
     texts = {"library.cpp": table, f"{name}.h": header(name, found, str(target))}
     for one in sources:
         texts |= one.files
-    put_sources(texts, folder / "source")
-    linked(name, _units(sources, target), folder, target.isa, report)
+    at = folder / "source"
+    given = precompiled(texts, (), compiler_of(target.isa), target.isa, Cache())
+
+    def compile_some(some: Mapping[str, str], further: tuple[str, ...]) -> None:
+        put_sources(some, at)
+        linked(name, _units(sources, further), folder, target.isa, report)
+
+    put_sources(compiled_with(given, texts, at, compile_some), at)
     for file, text in companions(name, found).items():
         (folder / file).write_text(text, encoding="utf-8")
-    (folder / "source" / f"{name}.h").rename(folder / f"{name}.h")
-    (folder / "source" / "library.cpp").write_text(table.replace(f'"{name}.h"', f'"../{name}.h"'), "utf-8")
+    (at / f"{name}.h").rename(folder / f"{name}.h")
+    (at / "library.cpp").write_text(table.replace(f'"{name}.h"', f'"../{name}.h"'), "utf-8")
     times_ns = _timed(name, found, folder, target, threads, report)
     return Built(found, _report(name, sources, found, times_ns, target, threads))
 
 
-def _units(sources: Sequence[Source], target: Target) -> list[Unit]:
+def _units(sources: Sequence[Source], further: tuple[str, ...]) -> list[Unit]:
     units: list[Unit] = [("library.cpp", ())]
     for one in sources:
-        compiler = compiler_of(target.isa)
-        flags = (*one.flags, *precompiled(one.files, one.flags, compiler, target.isa, Cache()))
+        flags = (*one.flags, *further)
         units += [(file, flags) for file in one.files if file.endswith(".cpp") and "/" not in file]
     return units
 

@@ -1,55 +1,87 @@
-"""The header of vector instructions, parsed once: the same objects, and none where nobody includes it."""
+"""What kernels of CPUs have precompiled: equal objects, nothing for others, and a refusal costs only time."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from imbrex.build.cache import Cache
 from imbrex.build.isa import isa
-from imbrex.build.precompiled import precompiled
-from imbrex.build.toolchain import compile_shared, compiler_of, find_compiler
+from imbrex.build.precompiled import RESULT, precompiled
+from imbrex.build.shared_library import build_shared
+from imbrex.build.toolchain import LOG, compile_shared, compiler_of, find_compiler
+from imbrex.diagnostic import Diagnostic
+from imbrex.emit.bundle import device_headers
 
-UNITS = {
-    "x86_64": "#include <immintrin.h>\nextern \"C\" __m256 f(__m256 x) { return x * x; }\n",
-    "aarch64": "#include <arm_neon.h>\nextern \"C\" float32x4_t f(float32x4_t x) { return x * x; }\n",
-}  # fmt: skip
+INCLUDED = '#include "device/cpu/operand.h"\n#include "device/cpu/threads.h"\n'
+UNIT = 'extern "C" void f(imbrex::vec<float> *x) { *x = imbrex::load<float>((float *)x + 1) * *x; }\n'
+SOURCES = {"f.cpp": INCLUDED + UNIT, **device_headers("cpu")}
+FLAGS = ("-O1",)
 
 
-@pytest.mark.parametrize("level", ["avx2", "neon"])
+@pytest.mark.parametrize("level", ["avx2", "amx", "neon"])
 def test_the_object_is_the_same_with_it(tmp_path: Path, level: str) -> None:
     of, cache = isa(level), Cache(tmp_path / "cache")
-    sources, compiler = {"f.cpp": UNITS[of.arch]}, compiler_of(of)
-    flags = precompiled(sources, ("-O1",), compiler, of, cache)
-    assert flags[0] == "-include-pch" and Path(flags[1]).is_file()
-    assert precompiled(sources, ("-O1",), compiler, of, cache) == flags
-    made = []
-    for name, more in (("without", ()), ("with", flags)):
-        (tmp_path / name).mkdir()
-        made.append(compile_shared(sources, tmp_path / name, flags=("-O1", *more), compiler=compiler, isa=of))
-    assert made[0].read_bytes() == made[1].read_bytes()
+    compiler = compiler_of(of)
+    given = precompiled(SOURCES, FLAGS, compiler, of, cache)
+    assert given is not None and Path(given.flags[1]).name == RESULT
+    again = precompiled(SOURCES, FLAGS, compiler, of, cache)
+    assert again is not None and again.flags == given.flags
+    built = build_shared(SOURCES, flags=FLAGS, compiler=compiler, isa=of, cache=cache)
+    (tmp_path / "without").mkdir()
+    without = compile_shared(SOURCES, tmp_path / "without", flags=FLAGS, compiler=compiler, isa=of)
+    assert built.path.read_bytes() == without.read_bytes()
+    found = {str(file.relative_to(built.path.parent)) for file in built.path.parent.rglob("*.*")}
+    assert found == {*SOURCES, "kernel.so", "manifest.json"}, "a kernel has its sources beside it"
 
 
-def test_other_flags_have_their_own(tmp_path: Path) -> None:
-    of, cache = isa("avx2"), Cache(tmp_path / "cache")
-    one, other = (
-        precompiled({"f": UNITS["x86_64"]}, (f,), compiler_of(of), of, cache) for f in ("-O0", "-O1")
+def test_a_refusal_costs_time_and_not_the_kernel(tmp_path: Path) -> None:
+    of, cache, used = isa("avx2"), Cache(tmp_path / "cache"), tmp_path / "used"
+    bundled, script = compiler_of(of), tmp_path / "cc"
+    script.write_text(
+        f'#!/bin/sh\ncase "$*" in *-include-pch*) touch {used}; echo "error: other"; exit 1;; esac\n'
+        f'exec {bundled.compile[0]} "$@"\n'
     )
-    assert one != other
+    script.chmod(0o755)
+    compiler = replace(bundled, compile=(str(script), *bundled.compile[1:]))
+    built = build_shared(SOURCES, flags=FLAGS, compiler=compiler, isa=of, cache=cache)
+    assert used.exists() and not (built.path.parent / LOG).exists()
+    kept = [entry.path for entry in cache.entries()]
+    assert built.path.parent in kept and not any((path / RESULT).exists() for path in kept)
 
 
-def test_who_includes_none_gets_none(tmp_path: Path) -> None:
+def test_an_error_is_of_sources_that_lie_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    wrong, cache = SOURCES | {"f.cpp": INCLUDED + "int f() { return none; }\n"}, Cache(tmp_path / "cache")
+    with pytest.raises(Diagnostic, match="none"):
+        build_shared(wrong, flags=FLAGS, isa=isa("avx2"), cache=cache)
+    (kept,) = (path.parent for path in tmp_path.rglob(LOG))
+    assert all((kept / file).is_file() for file in wrong)
+    assert [entry.path for entry in cache.entries() if (entry.path / RESULT).exists()], "it was not refused"
+
+
+def test_other_flags_and_headers_have_their_own(tmp_path: Path) -> None:
+    of, cache = isa("neon"), Cache(tmp_path / "cache")
+    other = SOURCES | {"device/cpu/extent.h": SOURCES["device/cpu/extent.h"] + "\n"}
+    made = [
+        precompiled(*words, compiler_of(of), of, cache)
+        for words in ((SOURCES, ("-O0",)), (SOURCES, ("-O1",)), (other, ("-O1",)))
+    ]
+    assert len({one.flags for one in made if one is not None}) == 3
+
+
+def test_no_kernel_of_a_cpu_has_none(tmp_path: Path) -> None:
     of, cache = isa("avx2"), Cache(tmp_path / "cache")
-    assert precompiled({"f.cpp": "int f;"}, (), compiler_of(of), of, cache) == ()
+    other = {**device_headers("cpu"), "f.cpp": '#include "device/cpu/pool.h"\n'}
+    assert precompiled(other, (), compiler_of(of), of, cache) is None
     assert cache.entries() == []
 
 
-def test_another_compiler_reads_the_header_itself(tmp_path: Path) -> None:
+def test_another_compiler_reads_the_headers_itself(tmp_path: Path) -> None:
     script = tmp_path / "cc"
     script.write_text("#!/bin/sh\necho cc 1\n")
     script.chmod(0o755)
-    of = isa("avx2")
-    assert (
-        precompiled({"f": UNITS["x86_64"]}, (), find_compiler(str(script)), of, Cache(tmp_path / "c")) == ()
-    )
+    assert precompiled(SOURCES, (), find_compiler(str(script)), isa("avx2"), Cache(tmp_path / "c")) is None

@@ -103,6 +103,11 @@ class Cache:
         kept = private.found(key)
         return None if kept is None else Stored(key, kept, was_cached=True)
 
+    def forget(self, key: str) -> None:
+        """Throws the entry under `key` away, as far as it is this user's: it is intact, and serves nobody."""
+        if self._own is not None and self._writer is not None:
+            self._writer.discard(self._own.entry(key))
+
     def remember(self, key: str, recipe: Json) -> None:
         """Stores what `key` became.  recipe: plain JSON; `recall` gives back an equal one."""
         assert is_key(key), key
