@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, TypeAlias
 
+from imbrex.cached import keeps_hash
 from imbrex.chip.adder import Unit
 from imbrex.chip.bank import Access, Phases
 from imbrex.chip.cdna_rates import Device, Rates
@@ -128,6 +129,7 @@ class Multiprocessor:
     source: str
 
 
+@keeps_hash
 @dataclass(frozen=True, repr=False)
 class GpuMachine:
     """A GPU, or the lane-level build that stands for one.
@@ -210,6 +212,7 @@ class GpuMachine:
         return next((p for p in found if p.bytes >= bytes_per_lane), found[-1])
 
 
+@keeps_hash
 @dataclass(frozen=True)
 class CpuMachine:
     """A CPU core as the register-blocked kernel sees it; cache sizes are those one core may count on.

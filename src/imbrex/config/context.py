@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
 
-from imbrex.cached import cached_property
+from imbrex.cached import cached_property, keeps_hash
 from imbrex.dtype import DType
 from imbrex.view.conv.row_taps import RowTaps
 
@@ -60,6 +60,7 @@ class Access:
         return 0 < self.elements < count
 
 
+@keeps_hash
 @dataclass(frozen=True)
 class GemmContext:
     """One GEMM, g times over.

@@ -106,7 +106,7 @@ def _least(plan: XdlopsPlan) -> tuple[float, float]:
 def _tile_cost(plan: XdlopsPlan, groups: int, step: float) -> TileCost:
     """step: clocks of the loop alone."""
     device, product = _device(plan), product_of(plan)
-    step += TRAFFIC * groups * _loaded_bytes(product, plan) / device.l2_bytes
+    step += TRAFFIC * groups * _loaded_bytes(plan) / device.l2_bytes
     if _crosses(plan):
         step *= 1 + ODD_STEP
     return TileCost(step, device.prologue + groups * product.stored_bytes / device.stored_bytes)
@@ -147,7 +147,7 @@ def bounds_of(plan: XdlopsPlan, groups: int) -> dict[str, float]:
     return {
         "matrix": matrix_clocks_of(product.loop) * many / gpu.simds,
         "LDS": moved / rates.lds_bytes,
-        "loads": groups * _loaded_bytes(product, plan) / min(rates.l1_bytes, device.l2_bytes),
+        "loads": groups * _loaded_bytes(plan) / min(rates.l1_bytes, device.l2_bytes),
     }
 
 
@@ -188,8 +188,10 @@ def rounds_of(plan: XdlopsPlan, workgroups: int) -> Iterator[tuple[int, int]]:
         yield 1, -(-rest // units)
 
 
-def _loaded_bytes(product: Product, plan: XdlopsPlan) -> float:
+@lru_cache(maxsize=1024)
+def _loaded_bytes(plan: XdlopsPlan) -> float:
     """Bytes that a workgroup loads in a step."""
+    product = product_of(plan)
     loads = (op.lane_bytes * op.factor for op in product.loop if op.unit in ("load", "direct"))
     return sum(loads) * plan.machine.wave_size * product.waves
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import gcd
 from typing import ClassVar
 
-from imbrex.cached import cached_property
+from imbrex.cached import cached_property, keeps_hash
 from imbrex.chip import VECTOR_BYTES, WAVES, GpuMachine
 from imbrex.config.block_plan import TURNED, CopyKind, WavesBlock, WavesCopy, WavesMultiply
 from imbrex.config.context import GemmContext, round_up
@@ -30,6 +30,7 @@ __all__ = ["XdlopsPlan", "XdlopsTuning"]
 ADDRESS_REGISTERS = 32  # an allowance for pointers, indices and guards
 
 
+@keeps_hash
 @dataclass(frozen=True)
 class XdlopsTuning:
     """A block tile of m x n x (k * kpack), computed by waves of m_per_wave x n_per_wave.
@@ -57,8 +58,8 @@ class XdlopsTuning:
     taps: int = 1
 
     def __post_init__(self) -> None:
-        numbers = [v for v in vars(self).values() if not isinstance(v, str | bool)]
-        assert min(numbers) >= 1, f"a tuning's numbers are at least 1: {self}"
+        least = min(*self.numbers, self.buffers, self.taps)
+        assert least >= 1, f"a tuning's numbers are at least 1: {self}"
 
     @property
     def tile(self) -> tuple[int, int, int]:
@@ -99,6 +100,7 @@ class XdlopsTuning:
         return _plan(self, context, machine or WAVES)
 
 
+@keeps_hash
 @dataclass(frozen=True)
 class XdlopsPlan:
     """Everything that follows from an XdlopsTuning and a GEMM.  M, N and K are padded to whole tiles."""

@@ -84,7 +84,7 @@ def wave_space(context: GemmContext, machine: GpuMachine) -> list[XdlopsTuning]:
                 m, n, k, m_wave, n_wave, kpack, swapped=swapped, interleave=turns, buffers=buffers
             )
             for count in taps:
-                one = replace(staged, taps=count)
+                one = staged if count == 1 else replace(staged, taps=count)
                 found += _as_needed(one, context, machine) if block in BLOCKS else ()
                 if block not in (AHEAD_TAPS if count == 1 else AHEAD):
                     found += _ahead(one, context, machine)
@@ -120,7 +120,7 @@ def _direct(
     Rows in turn halve what lanes that transpose read of a bank's width, so that there are none of these.
     """
     direct = replace(staged, copy=copy)
-    alone = replace(direct, interleave=1).plan(context, machine)
+    alone = (direct if direct.interleave == 1 else replace(direct, interleave=1)).plan(context, machine)
     plan = alone if alone.turned(alone.a_copy) else direct.plan(context, machine)
     copies = plan.a_copy, plan.b_copy
     is_wide = all(plan.direct_vector(copy) == VECTOR_BYTES // copy.element_bytes for copy in copies)
