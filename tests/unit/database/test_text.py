@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from string import ascii_lowercase
 
 import pytest
 from hypothesis import given, settings
@@ -33,7 +34,8 @@ ROWS: list[Row] = [
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 times = st.one_of(st.none(), st.floats(0, 1e12))
 statuses: list[Status] = ["ok", "wrong", "failed", "timeout", "crashed", "spilled", "refused"]
-facts = st.lists(st.tuples(st.from_regex(r"[a-z_]+", fullmatch=True), st.from_regex(r"\w*", fullmatch=True)))
+letters = st.text(f"{ascii_lowercase}_", min_size=1, max_size=12)
+facts = st.lists(st.tuples(letters, st.text(st.characters(categories=["L", "N"]), max_size=12)))
 devices = st.builds(Device, words, facts.map(tuple), facts.map(tuple))
 units = st.builds(Unit, words, words, devices, st.integers(0, 256))
 trials = st.builds(
@@ -43,7 +45,7 @@ trials = st.builds(
 gains = st.floats(0, 100)
 counts = st.integers(0, 1000)
 verdicts = st.builds(Verdict, words, words, gains, gains, gains, counts, words, words, st.booleans())
-names = st.from_regex(r"[a-z_.]+", fullmatch=True)
+names = st.text(f"{ascii_lowercase}_.", min_size=1, max_size=12)
 fitted = st.lists(st.tuples(names, st.floats(0, exclude_min=True, allow_infinity=False))).map(tuple)
 calibrations = st.builds(Calibration, fitted, gains, gains, counts, words, words, words)
 rows = st.lists(st.tuples(units, trials | verdicts | calibrations), max_size=6)
