@@ -1,10 +1,12 @@
-"""A property that is computed once; in no thread's way."""
+"""A property and a hash that are computed once: in no thread's way, and in no other process."""
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import dataclass
 from threading import Barrier, Thread
 
-from imbrex.cached import cached_property
+from imbrex.cached import cached_property, keeps_hash
 
 WAITED_S = 60
 
@@ -51,3 +53,33 @@ def test_threads_that_ask_for_each_others_do_not_wait_for_each_other() -> None:
         thread.join(WAITED_S)
     assert not any(thread.is_alive() for thread in threads)
     assert (one.text, two.size) == ("size", "text")
+
+
+class Counted:
+    """A part whose hash is counted."""
+
+    asked = 0
+
+    def __hash__(self) -> int:
+        Counted.asked += 1
+        return 7
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Counted)
+
+
+@keeps_hash
+@dataclass(frozen=True)
+class Key:
+    """Of a cache."""
+
+    name: str
+    part: Counted
+
+
+def test_a_hash_is_computed_once_and_stays_in_its_process() -> None:
+    one, other = Key("a", Counted()), Key("a", Counted())
+    assert {one: 1}[other] == 1 and one == other and hash(one) == hash(other)
+    assert Counted.asked == 2, "once for each object"
+    assert hash(pickle.loads(pickle.dumps(one))) == hash(one)
+    assert Counted.asked == 3, "a copy in another process computes its own"

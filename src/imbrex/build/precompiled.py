@@ -55,8 +55,7 @@ def precompiled(
         path = headers.directory / PRELUDE
         run_all(compiler, [(*command, str(path), "-o", RESULT)], [PRELUDE], directory)
 
-    at = (include, str(compiler.headers), headers.key)
-    key = digest([*at, *options, "|", compiler.version, isa.fingerprint])
+    key = digest([include, str(compiler.headers), *options, "|", compiler.version, isa.fingerprint])
     stored = cache.object(key, build, (RESULT,))
     return Precompiled(("-include-pch", str(stored.directory / RESULT), include), lambda: cache.forget(key))
 
