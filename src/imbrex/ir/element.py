@@ -19,7 +19,7 @@ _SINGLE: Final = {t.single_mlir_name for t in BY_MLIR_NAME.values()}
 FLOATS: Final[dict[str, type[AnyFloat]]] = {
     a.name: cast("type[AnyFloat]", a) for a in Builtin.attributes if a.name in _SINGLE
 }
-"""By what MLIR calls one element."""
+"""What MLIR calls one element -> the attribute."""
 
 
 @cache

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
-import numpy as np
-
-from imbrex.cached import cached_property
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES, SCALED
 from imbrex.index.map import Map
@@ -108,14 +105,6 @@ class Instruction:
     @property
     def c_elements(self) -> int:
         return dict(self.c.upper)["register"]
-
-    @cached_property
-    def k_base(self) -> int:
-        """Neighbours along k in a lane's registers of A, from register 0 on."""
-        (_, _, k), _ = self.a.evaluate([0, np.arange(self.a_elements)])
-        ks = np.broadcast_to(k, self.a_elements)
-        broken = np.flatnonzero(np.diff(ks) != 1)
-        return int(broken[0]) + 1 if broken.size else self.a_elements
 
     @property
     def flops(self) -> int:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from math import prod
 
+import numpy as np
 import pytest
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.mma import CHIPS, in_packs, instruction, instructions, nearest, on_chip, taking
+from imbrex.view.mma.fragment import k_parts
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_what_a_lane_holds(
     found = instruction(name)
     assert (found.a_elements, found.b_elements, found.c_elements) == elements
     assert (found.registers("a"), found.registers("b"), found.registers("c")) == registers
-    assert found.k_base == k_base
+    assert k_parts(found.a).slots == k_base
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -88,9 +90,29 @@ def test_registers_hold_every_element_once(chip: str) -> None:
             assert held == max(copies * bits, 32 * found.wave), (found.name, operand)
 
 
+@pytest.mark.parametrize("pack", [2, 16])
+def test_a_pack_is_neighbours_of_its_lane(pack: int) -> None:
+    """Of each operand of f8f6f4, whose elements may be of different bits: register r of packs holds registers
+    r * pack and so on of single elements.
+    """
+    scaled = [i for i in instructions("gfx950") if i.scale_a is not None]
+    assert len(scaled) == 50
+    for one in scaled:
+        packed = in_packs(one, pack)
+        for operand in ("a", "b"):
+            lanes, registers = (d.size for d in packed.map(operand).upper)
+            at = np.arange(lanes)[:, None, None], np.arange(registers)[:, None], np.arange(pack)
+            k = [d.name for d in one.map(operand).lower].index("k")
+            single, _ = one.map(operand).evaluate([at[0], at[1] * pack + at[2]])
+            counted, _ = packed.map(operand).evaluate([at[0], at[1]])
+            assert np.array_equal(single[k], np.asarray(counted[k]) * pack + at[2]), (one, operand)
+    with pytest.raises(Diagnostic, match="mfma_f32_16x16x128_fp8_fp4 takes no packs of 32 neighbours"):
+        in_packs(instruction("mfma_f32_16x16x128_fp8_fp4"), 32)
+
+
 @pytest.mark.parametrize("chip", ["gfx942", "gfx950"])
 def test_packs_are_in_the_registers_of_their_elements(chip: str) -> None:
-    asked = [i for i in instructions(chip) if i.blocks == 1 and i.k_base == i.a_elements > 1]
+    asked = [i for i in instructions(chip) if i.blocks == 1 and k_parts(i.a).slots == i.a_elements > 1]
     assert len(asked) > 9
     for found in asked:
         packed = in_packs(found, 2)
