@@ -140,11 +140,15 @@ def test_what_has_no_few_answers_stays() -> None:
 
 
 def test_equal_guards_share_a_mask() -> None:
-    """The loop is unrolled by two: both halves ask the same words, at other places."""
+    """The loop is unrolled by two: both halves ask the same words, at other places; so does the load of the
+    steps that it leaves, at its own, the last one.
+    """
     after = hoisted(kernel_of(*CASES["3x3"]))
-    asked = [m.source.missing for m, _ in loads(after) if m.source.missing is not None]
-    assert len(asked) == 2 and asked[0].bit != asked[1].bit
-    assert asked[0].buffer == asked[1].buffer
+    asked = [(m.source.missing, f) for m, f in loads(after) if m.source.missing is not None]
+    assert [any(f.var == "step" for f in loops) for _, loops in asked] == [True, True, False]
+    assert len({str(bit.bit) for bit, _ in asked}) == 3
+    assert len({bit.buffer for bit, _ in asked}) == 1
+    assert not asked[2][0].bit.variables
     assert sum(isinstance(s, Mark) for s in walk(after.body)) == 1
 
 
@@ -160,6 +164,38 @@ def one_load(index: Any, size: int, steps: int, inner: int = 1) -> Kernel:
 
 
 ITEM, STEP, INNER = var("workitem", 64), var("step", 32), var("item", 2)
+
+
+@pytest.mark.parametrize(
+    ("behind", "is_asked"),
+    [(31, True), (0, True), (32, False), (-1, False)],
+    ids=["in the loop", "first", "one more than a word has", "before"],
+)
+def test_a_load_behind_the_loop_asks_a_bit_of_its_words(behind: int, is_asked: bool) -> None:
+    before = one_load(STEP + ITEM, 60, 32)
+    load = Move(Ref(REGISTERS, lin(0)), Ref(A, lin(0), (Guard(ITEM + behind, 60), Guard(ITEM, 50))))
+    before = replace(before, body=(*before.body, load))
+    after = hoisted(before)
+    (_, (move, loops)), (_, (other, _)) = loads(before), loads(after)
+    assert (other.source.missing is not None) == is_asked
+    assert len(other.source.guards) == 2 - is_asked
+    assert np.array_equal(exists(after, other, loops, masks(after)), exists(before, move, loops, {}))
+
+
+def test_a_load_behind_the_loop_may_ask_one_value_more() -> None:
+    """Of 16 steps a word has bits to spare; another lane's guard, or another size, is none of it."""
+    step = var("step", 16)
+    before = one_load(step + ITEM, 60, 16)
+    loads_behind = tuple(
+        Move(Ref(REGISTERS, lin(0)), Ref(A, lin(0), (guard,)))
+        for guard in (Guard(ITEM + 16, 60), Guard(2 * ITEM + 3, 60), Guard(ITEM + 3, 61))
+    )
+    before = replace(before, body=(*before.body, *loads_behind))
+    after = hoisted(before)
+    pairs = list(zip(loads(before), loads(after), strict=True))
+    assert [two[0].source.missing is not None for _, two in pairs] == [True, True, False, False]
+    for (move, loops), (other, _) in pairs:
+        assert np.array_equal(exists(after, other, loops, masks(after)), exists(before, move, loops, {}))
 
 
 def test_words_are_of_32_bits() -> None:
