@@ -40,6 +40,7 @@ CPU: Final = (
 # A folder of device code, or a file, to the tests that execute it; the longest that fits is the one.
 HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "src/imbrex/bench": ("tests/unit/bench",),
+    "src/imbrex/build": ("tests/unit/build/test_precompiled.py", *CPU),
     "src/imbrex/cdna/core": ("tests/unit/cdna", "tests/cdna/test_instructions.py", *CDNA),
     "src/imbrex/emit/device/common": (*CPU, *LANES, *HOPPER),
     "src/imbrex/emit/device/common/epilogue.h": (
