@@ -17,6 +17,7 @@ from imbrex.dtype import DType
 from imbrex.index.atom import Div
 from imbrex.index.digits import row_major
 from imbrex.index.expr import Index, Lin, lin, select, var
+from imbrex.index.implied import is_implied
 from imbrex.index.query import Separated, separate
 from imbrex.index.rule import Guard
 from imbrex.ir.chain import finish_of
@@ -229,12 +230,13 @@ def _lines(
     assert parts is not None, f"an index that mixes {across[0]} and {along[0]} cannot be packed: {ref.offset}"
     counts = {name: lin(size) for name, size in (across, along)}
     kept: list[tuple[Lin, Lin, Index]] = []
+    cuts = {guard: cut for guard in ref.guards if (cut := _clip(guard, dict((across, along))))[1] is not None}
     for guard in ref.guards:
-        name, count = _clip(guard, dict((across, along)))
+        name, count = cuts.get(guard, ("", None))
         if count is not None:
             counts[name] = _least(counts[name], count)
             continue
-        if is_of_grid(guard):
+        if is_of_grid(guard) or is_implied(guard, cuts):
             continue
         if is_of_count(guard) and not guard.index.variables & {across[0], along[0]}:
             name, size = across  # of a run-time size that is summed over: whole steps exist, or none of one
