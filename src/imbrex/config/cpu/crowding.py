@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import gcd
 from typing import Final
 
-__all__ = ["crowds", "loses_lines", "spreads"]
+__all__ = ["crowds", "loses_lines", "repays_clearing", "spreads"]
 
 SET_BYTES: Final = 4096
 """Addresses this far apart share a set of L1: 64 sets of 64 bytes on all current x86 and Arm cores."""
@@ -14,6 +14,9 @@ MOST_CROWDED: Final = 9
 
 HIDING: Final = 128
 """Multiply-adds behind which a line hides that comes again: 384 did on a Zen 4, 96 do not on a Zen 1."""
+
+LEAST_VISITS: Final = 6
+"""Visits from which on a copy is sooner, on a Zen 1: in four they were even, in eight a copy won a tenth."""
 
 
 def crowds(rows: int, apart_bytes: int) -> bool:
@@ -26,6 +29,13 @@ def loses_lines(pieces: int, apart_bytes: int, multiplied: int) -> bool:
     in few sets, and so few multiply-adds for each?  Those sets are few of the second cache's, too.
     """
     return multiplied < HIDING and crowds(pieces, apart_bytes)
+
+
+def repays_clearing(visits: int, multiplied: int) -> bool:
+    """Is a row of B, where guards cut its vectors, sooner copied once than cleared of what does not exist in
+    each of so many visits, for so few multiply-adds that these do not hide it?
+    """
+    return multiplied < HIDING and visits >= LEAST_VISITS
 
 
 def spreads(apart_bytes: int) -> bool:

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from imbrex.config.cpu.crowding import crowds, loses_lines, spreads
+from imbrex.config.cpu.crowding import crowds, loses_lines, repays_clearing, spreads
 from imbrex.config.cpu.plan import LEAST_RUN, MOST_LINES
 from imbrex.index.atom import Div, Mod, Select, Var
 from imbrex.index.expr import Lin, lin, var
@@ -231,7 +231,7 @@ def product(parts: Parts, a: OperandA) -> Product:
         panels.n,
         b.form == "transposed",
         c.is_transposed,
-        b.form != "transposed" and (max(heights) <= panels.m or _spreads(parts.axis(b.window, "rows"), b)),
+        b.form != "transposed" and _stays_unpacked(parts, max(heights)),
         parts.stationary,  # type: ignore[arg-type]
         c.alpha,
         c.beta,
@@ -287,6 +287,15 @@ def _workgroups(index: Lin) -> set[Var]:
             case _:
                 raise AssertionError(f"a count depends on {atom}")
     return found
+
+
+def _stays_unpacked(parts: Parts, height: int) -> bool:
+    """Are panels of B, in rows along n, read where they lie, of which so many rows of C are made?"""
+    b, tile = parts.b, parts.product
+    visits = -(-height // tile.m)
+    if visits > 1 and not _spreads(parts.axis(b.window, "rows"), b):
+        return False
+    return not b.window.sizes or not repays_clearing(visits, tile.m * tile.n)
 
 
 def _spreads(rows: AxisOffsets, pack: Pack) -> bool:
