@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from imbrex.chip.cpu_prices import MESH_PRICES
+from imbrex.chip.cpu_prices import MESH_PRICES, NARROW_PRICES
 from imbrex.chip.machine import CpuMachine
 
 __all__ = ["LEVELS"]
@@ -71,6 +71,7 @@ AVX2: Final = CpuMachine(
     arch="x86_64",
     march="x86-64-v3",
     features=V3,
+    prices=NARROW_PRICES,
 )
 AVX_VNNI: Final = replace(
     AVX2,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["MESH_PRICES", "PRICES", "Level", "Prices"]
+__all__ = ["MESH_PRICES", "NARROW_PRICES", "PRICES", "Level", "Prices"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Prices:
     wake: float = 8_000.0  # until a second thread of the pool is at work, and has the operands in its caches
     stream: Level = Level(0.001, 0.004, 0.03)  # B, packed
     apart: Level = Level(0.001, 0.004, 0.03)  # B, read in place, whose rows lie apart
+    lookup: float = 0.0  # a page of such a B that the core has to find anew: more than it has at hand
     flow: Level = Level(0.0005, 0.005, 0.03)  # A, which is read in place
     tile: Level = Level(0.01, 0.03, 0.08)
     near: float = 0.6  # of L1, what a panel of B that stays may take
@@ -87,4 +88,10 @@ MESH_PRICES = replace(
 )
 """Intel's servers from Sapphire Rapids on, whose L3 lies on a mesh: fitted by `imbrex tune --calibrate` to a
 virtual machine of an Emerald Rapids; those of L3 and memory set by hand, as picks for larger products want.
+"""
+
+NARROW_PRICES = replace(PRICES, broadcast=0.3, load=0.2, apart=Level(0.02, 0.024, 0.05), lookup=3.0)
+"""CPUs with sixteen registers, whose tiles have 12 multiply-adds for a row of B: too few to hide what a row
+costs that is read where it lies, and what loads cost, which a Zen 1 takes in halves.  Fitted by hand there to
+both forms of nine products and layers, and the order of tiles of 4x24, 6x16, 2x32 and 13x8 of five.
 """

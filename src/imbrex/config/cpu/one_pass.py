@@ -33,6 +33,8 @@ __all__ = ["cycles", "parts", "reads_a_in_place", "side_by_side", "tile_feed"]
 L3_PARTS = 4
 PAGE, PAGES = 4096, 1024
 """Bytes of a page, and how many pages a core surely finds without a walk through tables."""
+PAGES_AT_HAND = 64
+"""Pages whose addresses a core has in its first table: 64 to 96 on all current x86 cores."""
 FORESEEN = 6
 """Rows that pass once, side by side, and that the hardware fetches ahead all the same."""
 ODD_RUN = 24
@@ -233,7 +235,21 @@ def _operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
     if is_in_place and gemm.n * size >= PAGE and plan.panel_k > PAGES and plan.row_panels > 1:
         held = max(held, machine.l2_bytes)  # each row is a page, whose address is looked up anew
     rate = _rate(held, machine, prices.apart if is_in_place else prices.stream)
-    return packed + columns + _reads_of_b(plan) * rate
+    found_anew = _lookups(plan, machine) if is_in_place else 0.0
+    return packed + columns + _reads_of_b(plan) * rate + found_anew
+
+
+def _lookups(plan: CpuPlan, machine: CpuMachine) -> float:
+    """Cycles in which the pages of a panel of B that is read in place are found, where they are more than the
+    core has at hand and several panels of A meet them.
+    """
+    gemm, size = plan.oriented, plan.context.dtype.bytes
+    array_bytes = _array_bytes(gemm.b, gemm.k * gemm.n * size, plan) / gemm.g
+    pages = min(plan.panel_k, array_bytes * plan.panel_k / gemm.k / PAGE)
+    if pages <= PAGES_AT_HAND or plan.row_panels == 1:
+        return 0.0
+    visits = plan.row_panels * (_lines_of_b(plan) // plan.tuning.n_per_thread)
+    return visits * pages * plan.k_iterations * machine.prices.lookup
 
 
 def _far_rows(plan: CpuPlan, machine: CpuMachine) -> float:
