@@ -53,6 +53,7 @@ class Prices:
     wake: float = 8_000.0  # until a second thread of the pool is at work, and has the operands in its caches
     stream: Level = Level(0.001, 0.004, 0.03)  # B, packed
     apart: Level = Level(0.001, 0.004, 0.03)  # B, read in place, whose rows lie apart
+    visited: float = 0.0  # a byte of such a B that several panels of A meet, each time
     lookup: float = 0.0  # a page of such a B that the core has to find anew: more than it has at hand
     flow: Level = Level(0.0005, 0.005, 0.03)  # A, which is read in place
     tile: Level = Level(0.01, 0.03, 0.08)
@@ -90,7 +91,7 @@ MESH_PRICES = replace(
 virtual machine of an Emerald Rapids; those of L3 and memory set by hand, as picks for larger products want.
 """
 
-NARROW_PRICES = replace(PRICES, broadcast=0.3, load=0.2, apart=Level(0.02, 0.024, 0.05), lookup=3.0)
+NARROW_PRICES = replace(PRICES, broadcast=0.3, load=0.2, visited=0.02, lookup=3.0)
 """CPUs with sixteen registers, whose tiles have 12 multiply-adds for a row of B: too few to hide what a row
 costs that is read where it lies, and what loads cost, which a Zen 1 takes in halves.  Fitted by hand there to
 both forms of nine products and layers, and the order of tiles of 4x24, 6x16, 2x32 and 13x8 of five.

@@ -235,21 +235,22 @@ def _operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
     if is_in_place and gemm.n * size >= PAGE and plan.panel_k > PAGES and plan.row_panels > 1:
         held = max(held, machine.l2_bytes)  # each row is a page, whose address is looked up anew
     rate = _rate(held, machine, prices.apart if is_in_place else prices.stream)
-    found_anew = _lookups(plan, machine) if is_in_place else 0.0
-    return packed + columns + _reads_of_b(plan) * rate + found_anew
+    visited = _visited(plan, machine) if is_in_place else 0.0
+    return packed + columns + _reads_of_b(plan) * rate + visited
 
 
-def _lookups(plan: CpuPlan, machine: CpuMachine) -> float:
-    """Cycles in which the pages of a panel of B that is read in place are found, where they are more than the
-    core has at hand and several panels of A meet them.
+def _visited(plan: CpuPlan, machine: CpuMachine) -> float:
+    """Cycles in which several panels of A meet a B that is read in place: its bytes in each visit, and its
+    pages, where a panel has more than the core has at hand.
     """
-    gemm, size = plan.oriented, plan.context.dtype.bytes
+    gemm, size, prices = plan.oriented, plan.context.dtype.bytes, machine.prices
+    if plan.row_panels == 1:
+        return 0.0
     array_bytes = _array_bytes(gemm.b, gemm.k * gemm.n * size, plan) / gemm.g
     pages = min(plan.panel_k, array_bytes * plan.panel_k / gemm.k / PAGE)
-    if pages <= PAGES_AT_HAND or plan.row_panels == 1:
-        return 0.0
-    visits = plan.row_panels * (_lines_of_b(plan) // plan.tuning.n_per_thread)
-    return visits * pages * plan.k_iterations * machine.prices.lookup
+    visits = plan.row_panels * (_lines_of_b(plan) // plan.tuning.n_per_thread) * plan.k_iterations
+    found_anew = visits * pages * prices.lookup if pages > PAGES_AT_HAND else 0.0
+    return _reads_of_b(plan) * prices.visited + found_anew
 
 
 def _far_rows(plan: CpuPlan, machine: CpuMachine) -> float:
