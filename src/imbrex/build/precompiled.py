@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 from imbrex.build.cache import Cache, digest, source_parts
@@ -43,6 +42,8 @@ def precompiled(
     """What these sources of a kernel have precompiled; None where they are of no kernel of a CPU, and where
     another compiler than the bundled one would have to take it.
     """
+    from importlib.resources import files  # here: a kernel that is cached is found without
+
     own, device = _parted(sources)
     if compiler.headers is None or not any(PRODUCT in text for text in own.values()):
         return None

@@ -17,12 +17,12 @@ def elements_left(offset: Lin, guards: Sequence[Guard], along: str, size: int) -
 
     None where they do not lie so, or where those that exist are not the first of the row.
     """
-    place = var(along, size)
-    if (offset - place).mentions(along):
+    index = var(along, size)
+    if (offset - index).mentions(along):
         return None
-    bounds, others = [size - place], list[Guard]()
+    bounds, others = [size - index], list[Guard]()
     for guard in guards:
-        before = guard.index - place
+        before = guard.index - index
         if not guard.index.mentions(along):
             others.append(guard)
         elif before.mentions(along) or before.bounds[0] < 0:
