@@ -20,7 +20,7 @@ from imbrex.config.warpgroup.rows import Rows, rows_of
 from imbrex.dtype import DType
 from imbrex.view.mma import Instruction
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
-from imbrex.view.stage.piece import ROW_BYTES, SHIFTED_BYTES, piece_columns
+from imbrex.view.stage.piece import ROW_BYTES, are_shifted, piece_columns
 from imbrex.view.stage.shared_tile import SharedTile
 
 __all__ = ["Multiplied", "Tile", "TileOperand", "crosses"]
@@ -224,8 +224,7 @@ class Tile:
         along, width = c.vector[1] >= c.vector[0], max(c.vector) * size
         row_bytes = (piece_columns(columns, size) if along else ROWS) * size
         slower = 1.0 if width >= VECTOR_BYTES else self.rates.narrow_store[width]
-        is_whole = row_bytes >= ROW_BYTES and not _is_windowed(c, (given.m, given.n)[along])
-        if width <= SHIFTED_BYTES and is_whole:
+        if are_shifted(width, row_bytes) and not _is_windowed(c, (given.m, given.n)[along]):
             slower = self.rates.shifted_store
         if not along:
             slower *= self.rates.turned_halves if size == MATRIX_BYTES else self.rates.turned_store

@@ -18,8 +18,8 @@ from imbrex.index.expr import Lin, var
 from imbrex.lower.buffer import Ref
 from imbrex.lower.warpgroup.parts import Planned
 from imbrex.lower.warpgroup.pipeline import Pipeline
-from imbrex.view.mma.hopper import ROWS, WARPGROUP
-from imbrex.view.stage.piece import ROW_BYTES, SHIFTED_BYTES
+from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.stage.piece import are_shifted
 from imbrex.view.tensor import Box
 
 __all__ = ["constants", "functions", "stores_boxes"]
@@ -81,12 +81,10 @@ class _Array(NamedTuple):
     def left(self, pipeline: Pipeline) -> str | None:
         """How many elements of a piece's row, from one on, lie one after the other in memory and exist.
 
-        None where they do not lie so, and where single elements are stored as fast: by accesses of four bytes
-        and more, or in rows of a piece that are short.
+        None where they do not lie so, and where they are not shifted.
         """
         along, piece = pipeline.c.contiguous, staging(pipeline)
-        row_bytes = (piece.columns if piece.along_columns else ROWS) * piece.element_bytes
-        if along is None or self.width * piece.element_bytes > SHIFTED_BYTES or row_bytes < ROW_BYTES:
+        if along is None or not are_shifted(self.width * piece.element_bytes, piece.row_bytes):
             return None
         tiles = pipeline.tiles
         sizes = {"row": tiles.row_tiles * tiles.rows, "column": tiles.column_tiles * tiles.columns}

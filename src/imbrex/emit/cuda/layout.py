@@ -62,11 +62,14 @@ class Staging:
     element_bytes: int
     along_columns: bool
 
+    @property
+    def row_bytes(self) -> int:
+        return (self.columns if self.along_columns else ROWS) * self.element_bytes
+
     @cached_property
     def tile(self) -> SharedTile:
-        inner = (self.columns if self.along_columns else ROWS) * self.element_bytes
         major: Major = "k" if self.along_columns else "d"
-        return SharedTile(self.columns, ROWS, self.element_bytes, major, longest_row(inner))
+        return SharedTile(self.columns, ROWS, self.element_bytes, major, longest_row(self.row_bytes))
 
 
 def launch_facts(kernel: Kernel) -> LaunchFacts:

@@ -10,15 +10,12 @@ from typing import Final
 
 from imbrex.view.mma.hopper import ROWS
 
-__all__ = ["PIECE_BYTES", "ROW_BYTES", "SHIFTED_BYTES", "piece_bytes", "piece_columns"]
+__all__ = ["PIECE_BYTES", "ROW_BYTES", "are_shifted", "piece_bytes", "piece_columns"]
 
 ROW_WIDTHS: Final = (128, 64, 32, 16)
+SHIFTED_BYTES: Final = 2
 ROW_BYTES: Final = ROW_WIDTHS[0]
 """Bytes of the longest row of a piece."""
-SHIFTED_BYTES: Final = 2
-"""Bytes of an access that lanes do not store by where pieces have rows of 128 bytes that lie whole in memory:
-they shift 16 bytes instead.
-"""
 PIECE_BYTES: Final = ROWS * ROW_BYTES
 """Bytes of the largest piece."""
 
@@ -32,3 +29,10 @@ def piece_columns(columns: int, element_bytes: int) -> int:
 def piece_bytes(columns: int, element_bytes: int) -> int:
     """Bytes of shared memory that pieces of so many columns want at the most."""
     return min(PIECE_BYTES, ROWS * columns * element_bytes)
+
+
+def are_shifted(access_bytes: int, row_bytes: int) -> bool:
+    """Do lanes store rows of a piece, which lie whole in memory, by 16 bytes that they shift?  Not where the
+    array allows accesses of four bytes and more, nor in short rows: there these are faster (H200).
+    """
+    return access_bytes <= SHIFTED_BYTES and row_bytes >= ROW_BYTES
