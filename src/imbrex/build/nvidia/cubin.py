@@ -32,8 +32,10 @@ NVIDIA_FLAGS = (
     "-std=c++17",
     "-no-source-include",
     "-default-device",
+    "-minimal",
     "--ptxas-options=-v",
 )
+"""-minimal: without textures and the runtime's functions, which no kernel has and which take time to read."""
 WANTED_FLAGS = re.compile(r"^// compiler flags: (?P<flags>.+)$", re.M)
 """Flags that a unit's own text asks for; where registers spill with them it is compiled without."""
 

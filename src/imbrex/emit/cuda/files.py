@@ -8,7 +8,7 @@ from functools import partial
 
 from imbrex.config.general.bound import BOUNDED_ITEMS, is_bounded
 from imbrex.emit import c
-from imbrex.emit.cuda import launch_overlap, pipeline
+from imbrex.emit.cuda import launch_overlap, multiply, pipeline
 from imbrex.emit.cuda.dialect import CudaDialect
 from imbrex.emit.cuda.layout import launch_facts, tensor_names
 from imbrex.emit.epilogue import has_epilogue
@@ -20,6 +20,7 @@ from imbrex.emit.gpu.work_item import WorkItem
 from imbrex.lower.common_subexpressions import named_once
 from imbrex.lower.hoist import hoisted
 from imbrex.lower.stmt import Alloc, For, Kernel, Program, has_flags, walk
+from imbrex.lower.warpgroup.pipeline import Pipeline
 
 TENSOR_MAP = "imbrex::tensor_map"
 HEADERS = ("device/cuda/shared.h", "device/cuda/product.h")
@@ -65,10 +66,13 @@ def compiler_flags(program: Program) -> tuple[str, ...]:
 
 
 def _headers(program: Program) -> Sequence[str]:
-    products = [k.pipeline for k in program.kernels if k.pipeline is not None]
-    own = dict.fromkeys(name for one in products for name in pipeline.headers(one))
+    own = dict.fromkeys(name for one in _pipelines(program) for name in pipeline.headers(one))
     flags = FLAGS if has_flags(program) else ()
     return (*HEADERS, *flags, *own, *(EPILOGUE if has_epilogue(program) else ()))
+
+
+def _pipelines(program: Program) -> list[Pipeline]:
+    return [k.pipeline for k in program.kernels if k.pipeline is not None]
 
 
 def _statements(
@@ -131,7 +135,7 @@ CUDA = Language(
     workgroup="blockIdx.x",
     workitem="threadIdx.x",
     headers=_headers,
-    preamble=lambda program: (),
+    preamble=lambda program: multiply.units(_pipelines(program)),
     definitions=pipeline.definitions,
     statements=_statements,
     attributes=_attributes,

@@ -4,6 +4,7 @@ and where its operands begin; for warps, which multiply out of shared memory, th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, assert_never
 
 from imbrex.chip import VECTOR_BYTES
@@ -19,7 +20,7 @@ from imbrex.view.stage.plane_stage import COLUMNS, LineTile, PlaneStage
 from imbrex.view.stage.shared_tile import Descriptor, Major
 from imbrex.view.stage.tap_tile import TapTile
 
-__all__ = ["functions", "sum_type"]
+__all__ = ["functions", "sum_type", "units"]
 
 HALF_BITS: Final = 16
 """Bits of the elements that wgmma reads along either dim; others it reads along k."""
@@ -42,6 +43,13 @@ def functions(pipeline: Pipeline) -> list[str]:
             return [operand, *_planes(multiply.stage)]
         case _:
             assert_never(multiply)
+
+
+def units(pipelines: Iterable[Pipeline]) -> list[str]:
+    """The matrix units that kernels multiply on, each defined once."""
+    parts = (one.multiply for one in pipelines)
+    wgmma = (part.instruction for part in parts if isinstance(part, Dense | Blocks | WindowRows))
+    return [*dict.fromkeys(f"IMBREX_MATRIX_UNIT({one.a_type}, {one.n});" for one in wgmma)]
 
 
 def sum_type(one: Instruction) -> DType:

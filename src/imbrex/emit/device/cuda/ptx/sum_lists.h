@@ -69,16 +69,36 @@
 #define IMBREX_SUMS_124(c) IMBREX_SUMS_120(c), c(d[120]), c(d[121]), c(d[122]), c(d[123])
 #define IMBREX_SUMS_128(c) IMBREX_SUMS_124(c), c(d[124]), c(d[125]), c(d[126]), c(d[127])
 
-// What expands to a definition, for each number of columns: N, its sums, and the numbers of the five operands after them.
-#define IMBREX_ALL_COLUMNS(X) \
-  X(8, 4, 4, 5, 6, 7, 8) X(16, 8, 8, 9, 10, 11, 12) X(24, 12, 12, 13, 14, 15, 16) \
-  X(32, 16, 16, 17, 18, 19, 20) X(40, 20, 20, 21, 22, 23, 24) X(48, 24, 24, 25, 26, 27, 28) \
-  X(56, 28, 28, 29, 30, 31, 32) X(64, 32, 32, 33, 34, 35, 36) X(72, 36, 36, 37, 38, 39, 40) \
-  X(80, 40, 40, 41, 42, 43, 44) X(88, 44, 44, 45, 46, 47, 48) X(96, 48, 48, 49, 50, 51, 52) \
-  X(104, 52, 52, 53, 54, 55, 56) X(112, 56, 56, 57, 58, 59, 60) X(120, 60, 60, 61, 62, 63, 64) \
-  X(128, 64, 64, 65, 66, 67, 68) X(136, 68, 68, 69, 70, 71, 72) X(144, 72, 72, 73, 74, 75, 76) \
-  X(152, 76, 76, 77, 78, 79, 80) X(160, 80, 80, 81, 82, 83, 84) X(168, 84, 84, 85, 86, 87, 88) \
-  X(176, 88, 88, 89, 90, 91, 92) X(184, 92, 92, 93, 94, 95, 96) X(192, 96, 96, 97, 98, 99, 100) \
-  X(200, 100, 100, 101, 102, 103, 104) X(208, 104, 104, 105, 106, 107, 108) X(216, 108, 108, 109, 110, 111, 112) \
-  X(224, 112, 112, 113, 114, 115, 116) X(232, 116, 116, 117, 118, 119, 120) X(240, 120, 120, 121, 122, 123, 124) \
-  X(248, 124, 124, 125, 126, 127, 128) X(256, 128, 128, 129, 130, 131, 132)
+// IMBREX_COLUMNS_n(X): what X expands to for n columns: n, its sums, and the numbers of the five operands after them.
+#define IMBREX_COLUMNS_8(X) X(8, 4, 4, 5, 6, 7, 8)
+#define IMBREX_COLUMNS_16(X) X(16, 8, 8, 9, 10, 11, 12)
+#define IMBREX_COLUMNS_24(X) X(24, 12, 12, 13, 14, 15, 16)
+#define IMBREX_COLUMNS_32(X) X(32, 16, 16, 17, 18, 19, 20)
+#define IMBREX_COLUMNS_40(X) X(40, 20, 20, 21, 22, 23, 24)
+#define IMBREX_COLUMNS_48(X) X(48, 24, 24, 25, 26, 27, 28)
+#define IMBREX_COLUMNS_56(X) X(56, 28, 28, 29, 30, 31, 32)
+#define IMBREX_COLUMNS_64(X) X(64, 32, 32, 33, 34, 35, 36)
+#define IMBREX_COLUMNS_72(X) X(72, 36, 36, 37, 38, 39, 40)
+#define IMBREX_COLUMNS_80(X) X(80, 40, 40, 41, 42, 43, 44)
+#define IMBREX_COLUMNS_88(X) X(88, 44, 44, 45, 46, 47, 48)
+#define IMBREX_COLUMNS_96(X) X(96, 48, 48, 49, 50, 51, 52)
+#define IMBREX_COLUMNS_104(X) X(104, 52, 52, 53, 54, 55, 56)
+#define IMBREX_COLUMNS_112(X) X(112, 56, 56, 57, 58, 59, 60)
+#define IMBREX_COLUMNS_120(X) X(120, 60, 60, 61, 62, 63, 64)
+#define IMBREX_COLUMNS_128(X) X(128, 64, 64, 65, 66, 67, 68)
+#define IMBREX_COLUMNS_136(X) X(136, 68, 68, 69, 70, 71, 72)
+#define IMBREX_COLUMNS_144(X) X(144, 72, 72, 73, 74, 75, 76)
+#define IMBREX_COLUMNS_152(X) X(152, 76, 76, 77, 78, 79, 80)
+#define IMBREX_COLUMNS_160(X) X(160, 80, 80, 81, 82, 83, 84)
+#define IMBREX_COLUMNS_168(X) X(168, 84, 84, 85, 86, 87, 88)
+#define IMBREX_COLUMNS_176(X) X(176, 88, 88, 89, 90, 91, 92)
+#define IMBREX_COLUMNS_184(X) X(184, 92, 92, 93, 94, 95, 96)
+#define IMBREX_COLUMNS_192(X) X(192, 96, 96, 97, 98, 99, 100)
+#define IMBREX_COLUMNS_200(X) X(200, 100, 100, 101, 102, 103, 104)
+#define IMBREX_COLUMNS_208(X) X(208, 104, 104, 105, 106, 107, 108)
+#define IMBREX_COLUMNS_216(X) X(216, 108, 108, 109, 110, 111, 112)
+#define IMBREX_COLUMNS_224(X) X(224, 112, 112, 113, 114, 115, 116)
+#define IMBREX_COLUMNS_232(X) X(232, 116, 116, 117, 118, 119, 120)
+#define IMBREX_COLUMNS_240(X) X(240, 120, 120, 121, 122, 123, 124)
+#define IMBREX_COLUMNS_248(X) X(248, 124, 124, 125, 126, 127, 128)
+#define IMBREX_COLUMNS_256(X) X(256, 128, 128, 129, 130, 131, 132)

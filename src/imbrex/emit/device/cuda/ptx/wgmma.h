@@ -21,48 +21,36 @@ template <int Groups> IMBREX_INLINE void wait_products() {
 enum class factors { f16, bf16, tf32, e4m3, e5m2, s8 };
 
 // d = a * b, and + d where it `adds`; ATurned, BTurned: neighbours in memory are rows of A, columns of B, not of k.
+// A kernel defines those that it multiplies on: to read all 192 takes NVRTC longer than all other headers.
 template <factors Of, int N> struct matrix_unit;
+} // namespace imbrex
+
+// Defines the unit that multiplies factors OF into N columns: 8, 16, ... 256; of s8 8, 16, 24 and multiples of 16.
+#define IMBREX_MATRIX_UNIT(OF, N) IMBREX_COLUMNS_##N(IMBREX_UNIT_##OF)
 
 #define IMBREX_MULTIPLY(OF, SHAPE, TYPES, SUM, CONSTRAINED, N, COUNT, A, B, P, TAIL, TURNS)                            \
-  template <> struct matrix_unit<factors::OF, N> {                                                                     \
+  template <> struct imbrex::matrix_unit<imbrex::factors::OF, N> {                                                     \
     template <bool ATurned, bool BTurned> IMBREX_INLINE void multiply(SUM *d, uint64_t a, uint64_t b, bool adds) {     \
-      asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %" #P ", 0;\n"                                             \
+      asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %" #P ", 0;\n"                                              \
                    "wgmma.mma_async.sync.aligned.m64n" #N SHAPE "." TYPES " {" IMBREX_NUMBERS_##COUNT "}, %" #A        \
                    ", %" #B ", adds" TAIL ";\n}"                                                                       \
                    : IMBREX_SUMS_##COUNT(CONSTRAINED)                                                                  \
                    : "l"(a), "l"(b), "r"(int32_t(adds)) TURNS);                                                        \
     }                                                                                                                  \
-  };
+  }
 #define IMBREX_FLOAT(x) "+f"(x)
 #define IMBREX_INTEGER(x) "+r"(x)
 #define IMBREX_TURNS , "n"(int(ATurned)), "n"(int(BTurned))
-#define IMBREX_F16(N, COUNT, A, B, P, Q, R)                                                                            \
+#define IMBREX_UNIT_f16(N, COUNT, A, B, P, Q, R)                                                                       \
   IMBREX_MULTIPLY(f16, "k16", "f32.f16.f16", float, IMBREX_FLOAT, N, COUNT, A, B, P, ", 1, 1, %" #Q ", %" #R, IMBREX_TURNS)
-#define IMBREX_BF16(N, COUNT, A, B, P, Q, R)                                                                           \
+#define IMBREX_UNIT_bf16(N, COUNT, A, B, P, Q, R)                                                                      \
   IMBREX_MULTIPLY(bf16, "k16", "f32.bf16.bf16", float, IMBREX_FLOAT, N, COUNT, A, B, P, ", 1, 1, %" #Q ", %" #R,       \
                   IMBREX_TURNS)
-#define IMBREX_TF32(N, COUNT, A, B, P, Q, R)                                                                           \
+#define IMBREX_UNIT_tf32(N, COUNT, A, B, P, Q, R)                                                                      \
   IMBREX_MULTIPLY(tf32, "k8", "f32.tf32.tf32", float, IMBREX_FLOAT, N, COUNT, A, B, P, ", 1, 1", )
-#define IMBREX_E4M3(N, COUNT, A, B, P, Q, R)                                                                           \
+#define IMBREX_UNIT_e4m3(N, COUNT, A, B, P, Q, R)                                                                      \
   IMBREX_MULTIPLY(e4m3, "k32", "f32.e4m3.e4m3", float, IMBREX_FLOAT, N, COUNT, A, B, P, ", 1, 1", )
-#define IMBREX_E5M2(N, COUNT, A, B, P, Q, R)                                                                           \
+#define IMBREX_UNIT_e5m2(N, COUNT, A, B, P, Q, R)                                                                      \
   IMBREX_MULTIPLY(e5m2, "k32", "f32.e5m2.e5m2", float, IMBREX_FLOAT, N, COUNT, A, B, P, ", 1, 1", )
-#define IMBREX_S8(N, COUNT, A, B, P, Q, R)                                                                             \
+#define IMBREX_UNIT_s8(N, COUNT, A, B, P, Q, R)                                                                        \
   IMBREX_MULTIPLY(s8, "k32", "s32.s8.s8", int32_t, IMBREX_INTEGER, N, COUNT, A, B, P, "", )
-IMBREX_ALL_COLUMNS(IMBREX_F16)
-IMBREX_ALL_COLUMNS(IMBREX_BF16)
-IMBREX_ALL_COLUMNS(IMBREX_TF32)
-IMBREX_ALL_COLUMNS(IMBREX_E4M3)
-IMBREX_ALL_COLUMNS(IMBREX_E5M2)
-IMBREX_ALL_COLUMNS(IMBREX_S8) // of which the unit has those of 8, 16, 24, and of multiples of 16
-#undef IMBREX_MULTIPLY
-#undef IMBREX_FLOAT
-#undef IMBREX_INTEGER
-#undef IMBREX_TURNS
-#undef IMBREX_F16
-#undef IMBREX_BF16
-#undef IMBREX_TF32
-#undef IMBREX_E4M3
-#undef IMBREX_E5M2
-#undef IMBREX_S8
-} // namespace imbrex

@@ -10,7 +10,7 @@ template <int Groups> IMBREX_INLINE void wait_products() { hopper::wait_products
 
 using factors = hopper::element;
 
-template <factors Of, int N> struct matrix_unit {
+template <factors Of, int N> struct any_matrix_unit {
   template <bool ATurned, bool BTurned, class Sum> IMBREX_INLINE void multiply(Sum *d, uint64_t a, uint64_t b, bool adds) {
     constexpr bool are_halves = Of == factors::f16 || Of == factors::bf16, are_integers = Of == factors::s8;
     static_assert(are_halves || !(ATurned || BTurned), "only halves are read along either dim");
@@ -18,4 +18,10 @@ template <factors Of, int N> struct matrix_unit {
     hopper::multiply(Of, N, ATurned, BTurned, d, a, b, adds);
   }
 };
+
+// A unit exists where a kernel asks for it, as on a GPU.
+template <factors Of, int N> struct matrix_unit;
 } // namespace imbrex
+
+#define IMBREX_MATRIX_UNIT(OF, N) \
+  template <> struct imbrex::matrix_unit<imbrex::factors::OF, N> : any_matrix_unit<factors::OF, N> {}
