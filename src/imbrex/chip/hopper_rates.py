@@ -69,6 +69,7 @@ PRODUCT: Final = ProductRates(
     ordinary=105.0,  # 90 to 140 were seen
     copying=32.0,  # 26 to 36 were seen
     copying_pieces=39.0,  # with it products of 77 and 257 rows are copied first, in 0.9 and 0.6 of the time
+    turning=46.0,  # an H200 took 35 to 56 of tf32, by tiles of 64x64 to 128x256
     pieces=950.0,  # 64 products of 197 x 64 x 197 on an H200, by tiles of 16 to 128 rows
     issue=8.0,
     window=3.0,

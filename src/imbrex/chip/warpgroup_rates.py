@@ -115,6 +115,8 @@ class ProductRates:
     """Cycles of a warp for a load to shared memory past the registers."""
     copying_pieces: float
     """The same for each element of a row that begins anywhere, which is loaded in pieces of 16 bytes."""
+    turning: float
+    """The same for an element of an operand that is turned on its way there, and can be copied by itself."""
     pieces: float
     """Cycles of a step until those pieces are in registers."""
     issue: float

@@ -203,7 +203,9 @@ class Tile:
             width, extent = max(access.vector) * size, tile.d
             is_windowed = _is_windowed(access, given.k)
             index = self.rates.window if is_windowed else 1.0
-            if (width >= COPY_BYTES or not is_windowed) and not turned:
+            if turned and size >= COPY_BYTES:
+                spent = self.rates.turning * index / size
+            elif (width >= COPY_BYTES or not is_windowed) and not turned:
                 is_whole = width >= COPY_BYTES
                 spent = (self.rates.copying if is_whole else self.rates.copying_pieces) * index / width
                 total += 0.0 if is_whole else self.rates.pieces

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import gcd
 from typing import Final, Literal, TypeVar
 
-from imbrex.chip import VECTOR_BYTES
+from imbrex.chip import COPY_BYTES, VECTOR_BYTES
 from imbrex.config.access import access_of
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.warpgroup.plan import shared_tile, stretch
@@ -61,6 +62,8 @@ def stage(
         found = access(map, tile, dtype, parts, d_name=own, tiles=tiles)
     if isinstance(found, Refused):
         found = _lanes(map, own, tile, (grid.k_steps, tiles), dtype, found.reason)
+        if turned and dtype.bytes >= COPY_BYTES:
+            found = replace(found, width=1, along="d")  # past the registers, each to a place of its own
     return Stage(buffer, tile, found, residency, parts if not isinstance(found, Lanes) else 1)
 
 

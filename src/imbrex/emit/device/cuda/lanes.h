@@ -112,7 +112,8 @@ template <class F> IMBREX_INLINE void fill_tile(const F &feed, uint32_t tile, in
   if constexpr (F::has_rows) {
     fill_rows(feed, tile, batch, at, step);
   } else if constexpr (!passes_registers<F>) {
-#pragma unroll 8
+    constexpr int at_a_time = F::along_k == F::is_k_major ? 8 : turns; // fewer instructions for each element
+#pragma unroll at_a_time
     for (uint32_t i = 0; i < turns; ++i) {
       const uint32_t load = i * warpgroup_lanes + lane, along = load % line * F::width, across = load / line;
       if (loads % warpgroup_lanes && load >= loads) break;
