@@ -1,7 +1,8 @@
 """Which arrays of a convolution are copied so that their channels run fastest, and whether that is worth it.
 
-Law: what is copied is rounded up to whole packs of VECTOR_BYTES where a sum runs over channels; backward
-weight sums over positions, and keeps their number.
+Law: the channels of what is copied are rounded up to whole packs of VECTOR_BYTES.  Where a sum runs over
+channels, both that it reads have the same number of them; backward weight sums over positions, and each array
+has its own.
 """
 
 from __future__ import annotations
@@ -41,12 +42,14 @@ def packed_arrays(task: ConvTask) -> Packed:
     arrays: dict[Role, tuple[Dim, ...]] = {role: task.array(role) for role in READ[task.direction]}
     if small is not None and "input" in arrays:
         arrays["input"] = small.conv.input
-    multiple = 1 if task.is_backward_weight else max(1, VECTOR_BYTES // task.dtype.bytes)
+    multiple = max(1, VECTOR_BYTES // task.dtype.bytes)
     found: Packed = {
         role: ChannelsLast(arrays[role], name, multiple) for role, name in READ[task.direction].items()
     }
-    is_rounded = any(of.packed[-1].size != dict(of.array)[of.channel] for of in found.values())
-    return {r: of for r, of in found.items() if is_rounded or not is_channels_last(of.array, of.channel)}
+    rounded = {r for r, of in found.items() if of.packed[-1].size != dict(of.array)[of.channel]}
+    if rounded and not task.is_backward_weight:
+        return found
+    return {r: of for r, of in found.items() if r in rounded or not is_channels_last(of.array, of.channel)}
 
 
 def packed_alone(task: ConvTask, role: Role) -> Packed:

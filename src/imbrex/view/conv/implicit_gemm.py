@@ -20,7 +20,7 @@ a phase stores all input rows of its residue, those that no window meets too, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import gcd
@@ -94,15 +94,18 @@ def backward_weight(
 ) -> GemmView:
     """v4r4: the filter's gradient sums over all pixels.  taps_first: of gemmN, where channels come last.
     channel_multiple: of c, where a window has several taps.  images_last: the fastest digit of gemmK.
+    Where the images have more channels than the filter, as copies of whole packs do, the gradients of those
+    are computed and not stored.
     """
     names = {"n": "n", "ho": "ho", "wo": "wo"}
     pixels = _with_last("n", order_of(conv.output, names)) if images_last else order_of(conv.output, names)
     taps = _reduction(conv.filter, {"c": "c", "y": "y", "x": "x"}, taps_first)
-    more = more_channels(conv.filter, "c", _taps(conv), channel_multiple)
+    windows = _windows(conv, more_channels(conv.input, "c", _taps(conv), channel_multiple))
+    counted = {"k": dict(conv.output)["k"], "c": dict(windows.upper)["c"]}
     return GemmView(
         a=stacked(over(conv.output), gemmK=pixels, gemmM="k"),
-        b=stacked(_windows(conv, more), gemmK=pixels, gemmN=taps),
-        c=stacked(_counted(conv.filter, more), gemmM="k", gemmN=taps),
+        b=stacked(windows, gemmK=pixels, gemmN=taps),
+        c=stacked(_filled(conv.filter, counted), gemmM="k", gemmN=taps),
     )
 
 
@@ -225,6 +228,13 @@ def more_channels(memory: Sequence[Dim], name: str, taps: int, multiple: int) ->
 
 def _counted(memory: Sequence[Dim], more: Sequence[Entry]) -> Stack:
     return over(memory).replacing(*more) if more else over(memory)
+
+
+def _filled(memory: Sequence[Dim], counted: Mapping[str, int]) -> Stack:
+    """Dims counted up to these numbers."""
+    sizes = dict(memory)
+    more = [(Pad(0, n - sizes[name]), name, name) for name, n in counted.items() if n > sizes[name]]
+    return _counted(memory, more)
 
 
 def stacked(below: Stack, **gemm: str) -> Map:
