@@ -50,7 +50,10 @@ def plain_of(problem: Conv2d) -> str:
 def alternatives(problem: Conv2d) -> Iterator[str]:
     """The algorithms of a convolution that the model of warpgroups is asked about, besides the plain one."""
     task = task_of(problem)
+    is_fixed = problem.run_time is None
     for row in (row for row in rows_for(problem.direction) if row.machine != "waves"):
+        if row.phases == "added" and not is_fixed:
+            continue
         for number in SERVING[row.name].offers(task):
             yield f"{row.name}:{number}" if row.is_counted else row.name
 
@@ -62,6 +65,7 @@ def _of_convolution(request: Request, problem: Conv2d) -> str:
     plain = plain_of(problem)
     if not has_matrix_instructions(request):
         if isinstance(request.machine, CpuMachine):
+            plain = _by_phases(request, task, plain)
             return "window_vectors" if _has_windows(request, task, plain) else plain
         if request.tuning is not None or not is_depthwise(task):
             return plain
@@ -85,7 +89,16 @@ def _of_waves(request: Request, task: ConvTask, plain: str) -> str:
     others = [f"row_halo:{count}" for count in offers]
     if given is not None:
         return others[0] if others and isinstance(given, XdlopsTuning) and given.taps > 1 else plain
+    plain = _by_phases(request, task, plain)
     return cheapest(request, (plain, *others)) if others else plain
+
+
+def _by_phases(request: Request, task: ConvTask, plain: str) -> str:
+    """One product for all phases of a gradient, where its windows are apart and that is faster by the model."""
+    is_open = request.tuning is None and request.schedule is None and request.problem.run_time is None
+    if not is_open or not any(True for _ in SERVING["v1r1"].offers(task)):
+        return plain
+    return cheapest(request, (plain, "v1r1"))
 
 
 def _has_windows(request: Request, task: ConvTask, plain: str) -> bool:

@@ -106,8 +106,9 @@ def _abreast(task: ConvTask, images: int) -> Made:
 def _backward_data(task: ConvTask, form: GemmForm) -> Made:
     conv, name = task.conv, NAMES[task.direction]
     if form.phases == "added":
-        views = (implicit_gemm.backward_data_v1r1(conv),)
-        return Made("backward_data_v1r1", views, fills=True, adds=True)
+        views = (implicit_gemm.backward_data_v1r1(conv, form.taps_first),)
+        is_written = implicit_gemm.windows_are_apart(conv) and implicit_gemm.windows_meet_everything(conv)
+        return Made("backward_data_v1r1", views, fills=not is_written, adds=True)
     if form.phases == "shared":
         tiles = phase_tiles(conv, form.channel_multiple, VECTOR_BYTES // task.stored.bytes)
         return Made(name, tiles, fills=leaves_rows(conv.height))

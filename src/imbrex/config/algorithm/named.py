@@ -6,9 +6,11 @@ from typing import Final
 
 from imbrex.chip import CpuMachine, Machine, gpus
 from imbrex.config.algorithm.table import ALGORITHMS, Algorithm, Kind, row_of, rows_for
+from imbrex.config.algorithm.task import task_of
 from imbrex.config.matrix_unit import multiplies
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.problem import Conv2d, Problem
+from imbrex.view.conv.implicit_gemm import windows_are_apart
 
 __all__ = ["expected_row"]
 
@@ -40,13 +42,18 @@ def _kind(problem: Problem) -> Kind:
     return problem.direction if isinstance(problem, Conv2d) else "product"
 
 
+def _overlaps(problem: Problem) -> bool:
+    """Has a pixel sums of several windows?"""
+    return isinstance(problem, Conv2d) and not windows_are_apart(task_of(problem).conv)
+
+
 def _lacking(row: Algorithm, problem: Problem, machine: Machine) -> tuple[str, str] | None:
     """What the machine lacks, or the type; and what to do."""
     leave_out = "or leave the algorithm out"
     is_cpu, dtype, name = isinstance(machine, CpuMachine), problem.dtype, _called(machine)
     match row.machine:
-        case "any" if row.phases == "added" and dtype.output != dtype.accumulator:
-            reason = f"adds products in memory, where every sum would be rounded to {dtype}"
+        case "any" if row.phases == "added" and dtype.output != dtype.accumulator and _overlaps(problem):
+            reason = f"adds products in memory, where windows overlap and every sum would be rounded to {dtype}"
             return reason, "v4r1 sums in registers"
         case "any":
             return None

@@ -14,6 +14,7 @@ from imbrex.config.algorithm.pointwise import is_served
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.algorithm.windows import refused
 from imbrex.numeral import whole
+from imbrex.view.conv.implicit_gemm import windows_are_apart
 from imbrex.view.conv.raster import RasterDirection
 from imbrex.view.conv.row_taps import row_taps
 from imbrex.view.conv.whole_images import NOT_SERVED as NO_IMAGES
@@ -179,8 +180,16 @@ def _served(task: ConvTask, number: str) -> Refusal | None:
     return None
 
 
+def _one_product(task: ConvTask) -> Iterator[int]:
+    """One product instead of one for each tap, where windows share no pixel."""
+    has_taps = task.conv.height.window * task.conv.width.window > 1
+    if task.is_backward_data and has_taps and windows_are_apart(task.conv):
+        yield 1
+
+
 SERVING: Final[Mapping[str, Serving]] = {
-    **dict.fromkeys(("v4r4", "v4r1", "v1r1"), Serving(_served, lambda task: ())),
+    **dict.fromkeys(("v4r4", "v4r1"), Serving(_served, lambda task: ())),
+    "v1r1": Serving(_served, _one_product),
     "channel_vectors": Serving(_channel_vectors, lambda task: (1,) if is_on_lanes(task) else ()),
     "window_vectors": Serving(_window_vectors, lambda task: ()),
     **{key: _where_served(_nothing_packed(key)) for key in COPIED},

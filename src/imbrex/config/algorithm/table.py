@@ -93,7 +93,7 @@ ALGORITHMS: Final[tuple[Algorithm, ...]] = (
         "v4r1", ("backward_data",), "any", "nothing", "a product for each phase of the strides", stated="word"
     ),
     Algorithm(
-        "v1r1", ("backward_data",), "any", "nothing", "one product, whose sums are added in memory",
+        "v1r1", ("backward_data",), "any", "nothing", "one product, whose sums are added in memory unless windows are apart",
         phases="added", stated="word",
     ),
     Algorithm(

@@ -109,9 +109,9 @@ def backward_weight(
     )
 
 
-def backward_data_v1r1(conv: Convolution) -> GemmView:
-    """One GEMM; its store map is injective only where windows do not overlap."""
-    taps = order_of(conv.filter, {"c": "c", "y": "y", "x": "x"})
+def backward_data_v1r1(conv: Convolution, taps_first: bool = False) -> GemmView:
+    """One GEMM; its store map is injective only where `windows_are_apart`."""
+    taps = _reduction(conv.filter, {"c": "c", "y": "y", "x": "x"}, taps_first and conv.input[-1].name == "c")
     pixels = order_of(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
     return GemmView(
         a=stacked(over(conv.filter), gemmK="k", gemmM=taps),
@@ -133,6 +133,22 @@ def backward_data_v4r1(
 def phases(conv: Convolution) -> tuple[tuple[Phase, Phase], ...]:
     """Phases of rows and of columns in `backward_data_v4r1`, in its order."""
     return tuple(product(phases_along(conv.height), phases_along(conv.width)))
+
+
+def windows_are_apart(conv: Convolution) -> bool:
+    """Do windows share no pixel, so that v1r1 has one sum for each and adds none in memory?"""
+    return all((axis.window - 1) * axis.dilation < axis.stride for axis in (conv.height, conv.width))
+
+
+def windows_meet_everything(conv: Convolution) -> bool:
+    """Is each pixel of the input in a window?"""
+    return all(len(_met(axis)) == axis.image for axis in (conv.height, conv.width))
+
+
+def _met(axis: Axis) -> set[int]:
+    pairs = product(range(axis.out), range(axis.window))
+    pixels = (axis.stride * out + axis.dilation * tap - axis.before for out, tap in pairs)
+    return {pixel for pixel in pixels if 0 <= pixel < axis.image}
 
 
 def writes_everything(conv: Convolution) -> bool:

@@ -87,6 +87,7 @@ CASES = {
     "a raster": conv("forward", "halo:1", c=32, k=32),
     "lines": conv("forward", None, "v1:lines:8,4,8,3,3,64,32,1,3,3,pingpong", n=9, c=64, k=64, h=7, w=7),
     "taps as columns": conv("backward_weight", "halo:1", c=64, k=64),
+    "windows apart, with gaps": conv("backward_data", "v1r1", stride=3, y=2, x=3, h=13, c=5, k=24),
     "filters and channels that copies round up": conv("backward_weight", "channels_last", c=11, k=13),
     "blocks of a diagonal": conv(
         "backward_weight", "halo:8", "v1:halo_weight:1,1,3,16,9,64,4,1,4,2", c=64, k=64, groups=8, h=12
