@@ -94,7 +94,7 @@ def _of_waves(request: Request, task: ConvTask, plain: str) -> str:
 
 
 def _by_phases(request: Request, task: ConvTask, plain: str) -> str:
-    """One product for all phases of a gradient, where its windows are apart and that is faster by the model."""
+    """One product for all phases of a gradient, where windows are apart and that is faster by the model."""
     is_open = request.tuning is None and request.schedule is None and request.problem.run_time is None
     if not is_open or not any(True for _ in SERVING["v1r1"].offers(task)):
         return plain

@@ -53,7 +53,7 @@ def _lacking(row: Algorithm, problem: Problem, machine: Machine) -> tuple[str, s
     is_cpu, dtype, name = isinstance(machine, CpuMachine), problem.dtype, _called(machine)
     match row.machine:
         case "any" if row.phases == "added" and dtype.output != dtype.accumulator and _overlaps(problem):
-            reason = f"adds products in memory, where windows overlap and every sum would be rounded to {dtype}"
+            reason = f"adds products of windows that overlap in memory, each sum rounded to {dtype}"
             return reason, "v4r1 sums in registers"
         case "any":
             return None

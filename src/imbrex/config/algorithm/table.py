@@ -93,7 +93,8 @@ ALGORITHMS: Final[tuple[Algorithm, ...]] = (
         "v4r1", ("backward_data",), "any", "nothing", "a product for each phase of the strides", stated="word"
     ),
     Algorithm(
-        "v1r1", ("backward_data",), "any", "nothing", "one product, whose sums are added in memory unless windows are apart",
+        "v1r1", ("backward_data",), "any", "nothing",
+        "one product: where windows overlap, sums are added in memory",
         phases="added", stated="word",
     ),
     Algorithm(
