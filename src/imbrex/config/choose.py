@@ -41,9 +41,11 @@ def require(tuning: Tuning, context: GemmContext, machine: Machine) -> Tuning:
     return tuning
 
 
-def candidates(context: GemmContext, machine: Machine, family: Family) -> Sequence[Tuning]:
+@lru_cache(maxsize=64)
+def candidates(context: GemmContext, machine: Machine, family: Family) -> tuple[Tuning, ...]:
     """The short list of one family; empty where the family cannot serve the machine or the type."""
-    return [t for kind in KINDS.values() if kind.family == family for t in kind.tunings(context, machine)]
+    kinds = (kind for kind in KINDS.values() if kind.family == family)
+    return tuple(tuning for kind in kinds for tuning in kind.tunings(context, machine))
 
 
 def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Machine) -> list[Tuning]:

@@ -153,19 +153,22 @@ def _mean(begun: tuple[float, float], ended: tuple[float, float]) -> Trip:
 
 def _run(waves: list[Wave], turns: list[Turn], pipes: Pipes, trip: int) -> Trip:
     """Law: the time at which an operation may issue only grows while other waves issue, so that one that was
-    told is a lower bound.  The least turn is told anew, and issues if it stays where it was.
+    told is a lower bound.  The least turn is told anew, and issues if it still is the least.
     """
     first, mark, times = waves[0], WARM * trip, list[tuple[float, float]]()
     turn = heappop(turns)
     while True:
         when, rank, issued, number = turn
         wave = waves[number]
-        now = wave.step.may_issue(wave, when)
+        step = wave.step
+        now = step.may_issue(wave, when)
         if now > when:
-            turn = heappushpop(turns, (now, rank, issued, number))
-            continue
+            told = now, rank, issued, number
+            turn = heappushpop(turns, told)
+            if turn is not told:
+                continue
         wave.issued = now
-        ready = wave.step.issue(wave, now)
+        ready = step.issue(wave, now)
         if ready < inf:
             wave.advance()
             turn = heappushpop(turns, (ready, wave.rank, now, number))

@@ -7,34 +7,43 @@ without the operations that are not between the two are no shorter than the acce
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence, Set
+from typing import Final
 
 from imbrex.chip import TURN, Rates
-from imbrex.timing.operation import Loop
+from imbrex.timing.operation import Loop, Operation
 
 __all__ = ["least_clocks"]
+
+MEMORY: Final = frozenset({"load", "direct"})
+LDS: Final = frozenset({"read", "write", "fetch"})
+TOLD: Final = MEMORY | LDS | {"wait"}
 
 
 def least_clocks(loop: Loop, rates: Rates) -> float:
     """Clocks of a trip of one wave, whoever else shares its compute unit."""
-    starts = list(accumulate((0 if op.unit == "barrier" else TURN for op in loop), initial=0))
-    vm = _waits(loop, starts, ("load", "direct"), rates.memory_latency * (1 - rates.memory_spread))
-    lgkm = _waits(loop, starts, ("read", "write", "fetch"), rates.lds_latency)
-    return max(starts[-1], *vm, *lgkm, 0.0)
+    trip, told = 0, list[tuple[Operation, int]]()
+    for op in loop:
+        if op.unit in TOLD:
+            told.append((op, trip))
+        trip += 0 if op.unit == "barrier" else TURN
+    vm = _waits(told, trip, MEMORY, rates.memory_latency * (1 - rates.memory_spread))
+    lgkm = _waits(told, trip, LDS, rates.lds_latency)
+    return max(trip, *vm, *lgkm, 0.0)
 
 
-def _waits(loop: Loop, starts: Sequence[int], units: tuple[str, ...], latency: float) -> Iterator[float]:
-    """What each wait for accesses of these units says.  starts: of operations that wait for nothing, and of
-    the next trip.
+def _waits(
+    told: Sequence[tuple[Operation, int]], trip: int, units: Set[str], latency: float
+) -> Iterator[float]:
+    """What each wait for accesses of these units says.  told: waits and accesses, and when they come where
+    nothing waits; trip: when the next one begins.
     """
     accesses, waits = list[int](), list[tuple[int, int]]()
-    for op, start in zip(loop, starts, strict=False):
+    for op, start in told:
         if op.unit in units:
             accesses.append(start)
-        elif op.unit == "wait" and (most := op.lgkm if "read" in units else op.vm) is not None:
+        elif op.unit == "wait" and (most := op.lgkm if units is LDS else op.vm) is not None:
             waits.append((start, len(accesses) - 1 - most))
-    trip = starts[-1]
     for start, last in waits if accesses else ():
         before, access = divmod(last, len(accesses))
         whole, between = divmod(start - accesses[access] - before * trip, trip)

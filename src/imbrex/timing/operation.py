@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["Loop", "Operation", "Residents", "Unit", "matrix_clocks_of"]
+__all__ = ["Loop", "Operation", "Residents", "Unit", "counted", "matrix_clocks_of"]
 
 Unit: TypeAlias = Literal[
     "matrix", "vector", "scalar", "fetch", "read", "write", "load", "direct", "wait", "barrier", "priority",
@@ -56,6 +57,13 @@ class Residents:
         return max(1, self.waves // self.waves_of_group)
 
 
+def counted(loop: Sequence[Operation]) -> list[tuple[Operation, int]]:
+    """The operations of a loop, each object once, and how many times it comes."""
+    names = list(map(id, loop))
+    found = dict(zip(names, loop, strict=True))
+    return [(found[name], count) for name, count in Counter(names).items()]
+
+
 def matrix_clocks_of(loop: Sequence[Operation]) -> float:
     """Clocks of the matrix pipe in one trip of one wave."""
-    return sum(op.clocks for op in loop if op.unit == "matrix")
+    return sum(count * op.clocks for op, count in counted(loop) if op.unit == "matrix")

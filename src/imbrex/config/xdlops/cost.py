@@ -21,7 +21,7 @@ from imbrex.config.xdlops.residency import resident_groups
 from imbrex.timing.compute_unit import Trip
 from imbrex.timing.kernel import Prediction, Product, device_of, predicted, step_of
 from imbrex.timing.least import least_clocks
-from imbrex.timing.operation import Operation, matrix_clocks_of
+from imbrex.timing.operation import Operation, counted, matrix_clocks_of
 
 __all__ = [
     "TileCost",
@@ -143,7 +143,7 @@ def bounds_of(plan: XdlopsPlan, groups: int) -> dict[str, float]:
     product, device, gpu = product_of(plan), _device(plan), modelled(plan.machine)
     rates, many = gpu.rates, groups * product.waves
     assert rates is not None, gpu.name
-    moved = sum(_lds_bytes(op) for op in product.loop) * gpu.wave_size * many
+    moved = sum(count * _lds_bytes(op) for op, count in _operations(plan)) * gpu.wave_size * many
     return {
         "matrix": matrix_clocks_of(product.loop) * many / gpu.simds,
         "LDS": moved / rates.lds_bytes,
@@ -189,11 +189,18 @@ def rounds_of(plan: XdlopsPlan, workgroups: int) -> Iterator[tuple[int, int]]:
 
 
 @lru_cache(maxsize=1024)
+def _operations(plan: XdlopsPlan) -> Sequence[tuple[Operation, int]]:
+    """The loop's operations, each with how many times it comes."""
+    return counted(product_of(plan).loop)
+
+
+@lru_cache(maxsize=1024)
 def _loaded_bytes(plan: XdlopsPlan) -> float:
     """Bytes that a workgroup loads in a step."""
     product = product_of(plan)
-    loads = (op.lane_bytes * op.factor for op in product.loop if op.unit in ("load", "direct"))
-    return sum(loads) * plan.machine.wave_size * product.waves
+    loads = ((op, count) for op, count in _operations(plan) if op.unit in ("load", "direct"))
+    of_lane = sum(count * op.lane_bytes * op.factor for op, count in loads)
+    return of_lane * plan.machine.wave_size * product.waves
 
 
 def _lds_bytes(op: Operation) -> float:

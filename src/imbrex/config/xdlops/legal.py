@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from imbrex.chip import VECTOR_BYTES, GpuMachine
 from imbrex.config.rules import Reasons, Rules, grid, listed
@@ -102,7 +102,8 @@ def wave_tile(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
 def kpack(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """A pack is a power of two, and no longer than a vector or what an instruction takes at once."""
     t, size = plan.tuning, min(plan.context.element_bytes)
-    most = max([VECTOR_BYTES // size, *(k_parts(i.a).registers for i in _candidates(plan, machine))])
+    taken = mfma.longest_pack(t.instruction, plan.oriented.dtype, machine.chip)
+    most = max(VECTOR_BYTES // size, taken)
     if t.kpack & (t.kpack - 1) or t.kpack > most:
         yield f"kpack {t.kpack} is not a power of two up to {most} for {plan.context.dtype.name}"
 
@@ -218,7 +219,7 @@ XDLOPS_RULES: Rules[XdlopsPlan, GpuMachine] = Rules(
 )
 
 
-def _candidates(plan: XdlopsPlan, machine: GpuMachine) -> list[Instruction]:
+def _candidates(plan: XdlopsPlan, machine: GpuMachine) -> Sequence[Instruction]:
     """The instruction that the tuning names, or all that the choice is among."""
     return mfma.candidates(plan.tuning.instruction, plan.oriented.dtype, machine.chip)
 

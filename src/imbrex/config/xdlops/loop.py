@@ -27,6 +27,8 @@ from imbrex.view.work.taps import PIECES, Load, begun, under_way
 
 __all__ = ["loop_of", "modelled"]
 
+TURNING: Final = Operation("vector", TURN)
+"""A vector instruction that moves or joins registers, or computes an index."""
 JOINING: Final = {1: 1.25, 2: 0.5}
 """Vector instructions for an element of so many bytes that fills no register, as the compiler joins them."""
 TAP_INSTRUCTIONS: Final = 20
@@ -154,14 +156,14 @@ def _units(plan: XdlopsPlan, tiles: WaveTiles) -> tuple[list[list[Operation]], O
     return reads, product, tiles.k_step // used.k
 
 
-def _products(plan: XdlopsPlan, tiles: WaveTiles) -> Iterator[Operation]:
+def _products(plan: XdlopsPlan, tiles: WaveTiles) -> list[Operation]:
     """Reads of LDS and products of a step, phase by phase."""
     (rows, columns), product, each = _units(plan, tiles)
-    for _ in range(plan.k_outers):
-        yield from columns * tiles.n_tiles + rows * tiles.m_tiles
-        for row in range(tiles.m_tiles):
-            yield Operation("wait", lgkm=len(rows) * (tiles.m_tiles - 1 - row))
-            yield from (product,) * (tiles.n_tiles * each)
+    phase = columns * tiles.n_tiles + rows * tiles.m_tiles
+    for row in range(tiles.m_tiles):
+        wait = Operation("wait", lgkm=len(rows) * (tiles.m_tiles - 1 - row))
+        phase += [wait, *[product] * (tiles.n_tiles * each)]
+    return phase * plan.k_outers
 
 
 def _loads(copy: TileCopy, line: int) -> Iterator[Operation]:
@@ -186,11 +188,11 @@ def _writes(copies: tuple[TileCopy, TileCopy], loads: int) -> Iterator[Operation
     came = 0
     for copy in copies:
         count, own = copy.per_thread // copy.data_per_write, copy.per_thread // copy.data_per_read
-        moves = round(_moved(copy) / max(1, count))
+        moved = (TURNING,) * round(_moved(copy) / max(1, count))
         write = Operation("write", lane_bytes=max(NARROWEST, copy.data_per_write * copy.element_bytes))
         for position in range(count):
             yield Operation("wait", vm=loads - came - -(-own * (position + 1) // count))
-            yield from (Operation("vector", TURN),) * moves
+            yield from moved
             yield write
         came += own
 
@@ -219,4 +221,4 @@ def _indices(plan: XdlopsPlan) -> Loop:
         if plan.tuning.is_direct:
             vector = plan.direct_vector(copy) or 1
         count += each * copy.per_thread / vector
-    return (Operation("vector", TURN),) * round(count)
+    return (TURNING,) * round(count)

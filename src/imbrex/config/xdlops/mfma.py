@@ -14,7 +14,17 @@ from imbrex.view.mma import CHIPS, Instruction, in_packs, instruction, instructi
 from imbrex.view.mma.fragment import k_parts
 from imbrex.view.mma.wave import WaveTiles
 
-__all__ = ["AUTO", "candidates", "chosen", "eligible", "named", "served", "takes", "tiles_with"]
+__all__ = [
+    "AUTO",
+    "candidates",
+    "chosen",
+    "eligible",
+    "longest_pack",
+    "named",
+    "served",
+    "takes",
+    "tiles_with",
+]
 
 AUTO = "auto"
 TRUNCATING = ("xf32",)
@@ -45,9 +55,10 @@ def served(dtype: DType, chip: str) -> tuple[Instruction, ...]:
     return tuple(in_packs(i, dtype.pack) for i in found)
 
 
-def eligible(dtype: DType, chip: str) -> list[Instruction]:
+@lru_cache(maxsize=256)
+def eligible(dtype: DType, chip: str) -> tuple[Instruction, ...]:
     """What "auto" chooses among."""
-    return [i for i in served(dtype, chip) if i.a_type not in TRUNCATING or dtype == TF32]
+    return tuple(i for i in served(dtype, chip) if i.a_type not in TRUNCATING or dtype == TF32)
 
 
 def named(name: str) -> Instruction | None:
@@ -55,13 +66,20 @@ def named(name: str) -> Instruction | None:
     return None if name == AUTO else instruction(name)
 
 
-def candidates(name: str, dtype: DType, chip: str) -> list[Instruction]:
+@lru_cache(maxsize=256)
+def candidates(name: str, dtype: DType, chip: str) -> tuple[Instruction, ...]:
     """The instruction that a tuning names, or all that "auto" chooses among."""
     requested = named(name)
     if requested is None:
         return eligible(dtype, chip)
     is_served = requested.fits(chip) and takes(requested, dtype, chip)
-    return [in_packs(requested, dtype.pack) if is_served else requested]
+    return (in_packs(requested, dtype.pack) if is_served else requested,)
+
+
+@lru_cache(maxsize=256)
+def longest_pack(name: str, dtype: DType, chip: str) -> int:
+    """Elements that a lane gives to one of these instructions at once, at most; 0 without any."""
+    return max((k_parts(i.a).registers for i in candidates(name, dtype, chip)), default=0)
 
 
 def tiles_with(found: Instruction, numbers: Numbers, is_scaled: bool = False) -> WaveTiles | None:

@@ -7,6 +7,7 @@ fewer; a test holds compiled kernels to no fewer workgroups than are said here.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from imbrex.chip import WAVES, GpuMachine, WaveSlots
@@ -21,6 +22,7 @@ UNKNOWN: Final = WAVES.slots
 """Slots of a machine of which nobody told them: the lane-level build stands for this one."""
 
 
+@lru_cache(maxsize=1024)
 def resident_groups(plan: XdlopsPlan) -> int:
     """Workgroups of one compute unit; at least one."""
     machine, slots = plan.machine, _slots(plan.machine)

@@ -39,7 +39,7 @@ class TileCopy:
         """Elements of one work item (rounded down where `is_exact` is false)."""
         return self.k * self.d // self.threads
 
-    @property
+    @cached_property
     def is_exact(self) -> bool:
         """Do the work items tile the tile?"""
         (ck, cd), (ik, jd) = self.split.clusters, self.split.items
