@@ -10,8 +10,12 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
-class Fault(Exception):
-    """A race, an offset outside of a buffer, or an element that nobody has written."""
+class Fault(BaseException):
+    """A race, an offset outside of a buffer, or an element that nobody has written.
+
+    No Exception: to those xDSL's interpreter adds the text of the whole module, once for every operation
+    around, which takes longer than what was executed.  `execute` lets none out.
+    """
 
 
 def expect_inside(offsets: Array, exist: Array, size: int, does: str) -> None:
