@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, NoneAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -18,6 +18,7 @@ from xdsl.printer import Printer
 from imbrex.ir.literal import Plain, Reference
 
 T = TypeVar("T")
+LINE: Final = "\n"
 
 
 @dataclass(eq=False, repr=False)
@@ -70,27 +71,45 @@ def print_compact(module: Operation) -> str:
 def write(printer: Printer, value: Plain) -> None:
     """Print a literal."""
     match value:
-        case None:
-            printer.print_string("?")
-        case bool():
-            printer.print_string(str(value).lower())
-        case int():
-            printer.print_string(str(value))
-        case float():
-            printer.print_string(_float(value))
-        case str():
-            printer.print_string(_quoted(value))
-        case Reference(index):
-            printer.print_string(f"#{index}")
         case SSAValue():
             printer.print_ssa_value(value)
-        case Mapping():
-            write_fields(printer, {k: _writer(printer, v) for k, v in value.items()}, broken=True)
-        case Sequence() if any(isinstance(v, Mapping) for v in value):
-            _block(printer, "[]", value, lambda v: write(printer, v))
-        case Sequence():
+        case Sequence() if not isinstance(value, str) and any(isinstance(v, SSAValue) for v in value):
             with printer.in_square_brackets():
                 printer.print_list(value, lambda v: write(printer, v))
+        case _:
+            printer.print_string(_text(value, LINE, " " * printer.indent_num_spaces))
+
+
+def _text(value: Plain, newline: str, step: str) -> str:
+    """A literal without SSA values.  newline: with what is before a line of it; step: before one inside."""
+    match value:
+        case str():
+            return _quoted(value)
+        case bool():
+            return str(value).lower()
+        case int():
+            return str(value)
+        case Mapping():
+            lines = (f"{key} = {_text(v, newline + step, step)}" for key, v in value.items())
+            return _lines("{}", lines, newline, step)
+        case Sequence() if any(isinstance(v, Mapping) for v in value):
+            return _lines("[]", (_text(v, newline + step, step) for v in value), newline, step)
+        case Sequence():
+            return f"[{', '.join(_text(v, newline, step) for v in value)}]"
+        case None:
+            return "?"
+        case float():
+            return _float(value)
+        case Reference(index):
+            return f"#{index}"
+        case SSAValue():
+            raise AssertionError(f"an SSA value inside of a literal: {value}")
+
+
+def _lines(brackets: str, lines: Iterable[str], newline: str, step: str) -> str:
+    """Brackets around lines that are a step further inside."""
+    inside = ",".join(f"{newline}{step}{line}" for line in lines)
+    return f"{brackets[0]}{inside}{newline}{brackets[1]}"
 
 
 def write_fields(printer: Printer, entries: Mapping[str, Callable[[], None]], broken: bool) -> None:
@@ -110,7 +129,9 @@ def write_fields(printer: Printer, entries: Mapping[str, Callable[[], None]], br
 
 def write_line(printer: Printer, entries: Mapping[str, Plain]) -> None:
     """Print a short dictionary, on one line."""
-    write_fields(printer, {key: _writer(printer, value) for key, value in entries.items()}, broken=False)
+    step = " " * printer.indent_num_spaces
+    fields = (f"{key} = {_text(value, LINE, step)}" for key, value in entries.items())
+    printer.print_string(f"{{ {', '.join(fields)} }}")
 
 
 def write_numbered(printer: Printer, names: Sequence[str]) -> None:
@@ -121,10 +142,6 @@ def write_numbered(printer: Printer, names: Sequence[str]) -> None:
 def write_entries(printer: Printer, lines: Sequence[str]) -> None:
     """Print the compact entries of a transform, one a line."""
     _block(printer, "[]", lines, printer.print_string)
-
-
-def _writer(printer: Printer, value: Plain) -> Callable[[], None]:
-    return lambda: write(printer, value)
 
 
 def _block(printer: Printer, brackets: str, items: Iterable[T], each: Callable[[T], object]) -> None:
@@ -138,6 +155,8 @@ def _block(printer: Printer, brackets: str, items: Iterable[T], each: Callable[[
 
 def _quoted(value: str) -> str:
     """A string literal; MLIR reads `\\0A` as one byte, so only ASCII is escaped."""
+    if value.isidentifier():
+        return f'"{value}"'
     return '"' + "".join(f"\\{ord(c):02X}" if c < " " or c in '\x7f"\\' else c for c in value) + '"'
 
 
