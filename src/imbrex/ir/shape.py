@@ -17,6 +17,7 @@ Buffer: TypeAlias = SSAValue | Attribute
 
 MOST_ELEMENTS = 2**59
 """So many elements of 16 bytes still have 64-bit offsets."""
+SIZES = "_sizes"
 GLOBAL = 0
 LDS = 3
 PRIVATE = 5
@@ -30,8 +31,13 @@ def memref_type(source: Buffer) -> MemRefType[Attribute]:
 
 
 def shape_of(source: Buffer) -> Shape:
-    """Sizes, outermost first; None for `?`."""
-    return tuple(None if s == DYNAMIC_INDEX else s for s in memref_type(source).get_shape())
+    """Sizes, outermost first; None for `?`.  A type keeps them, since xDSL unpacks bytes each time."""
+    known = vars(memref_type(source))
+    found: Shape | None = known.get(SIZES)
+    if found is None:
+        sizes = memref_type(source).get_shape()
+        found = known[SIZES] = tuple(None if s == DYNAMIC_INDEX else s for s in sizes)
+    return found
 
 
 def rank_of(source: Buffer) -> int:

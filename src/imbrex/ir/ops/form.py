@@ -87,11 +87,12 @@ class MiopenOp(IRDLOperation):
 
     def verify(self, verify_nested_ops: bool = True) -> None:
         verify_variadic_size(self, self.get_irdl_definition(), VarIRConstruct.OPERAND)
-        typed = [v for s in slots_of(type(self)) if not s.is_index for v in self.operands_of(s.name)]
-        for side, values in (("type", typed), ("result", self.results)):
-            for i, value in enumerate(values):
-                if isinstance(value.type, MemRefType) and (flaw := flaw_of(value)):
-                    raise InvalidField(flaw, side, i)
+        if any(map(_flaw, self.operands)) or any(map(_flaw, self.results)):
+            typed = [v for s in slots_of(type(self)) if not s.is_index for v in self.operands_of(s.name)]
+            for side, values in (("type", typed), ("result", self.results)):
+                for i, value in enumerate(values):
+                    if flaw := _flaw(value):
+                        raise InvalidField(flaw, side, i)
         super().verify(verify_nested_ops)
 
     def print(self, printer: Printer) -> None:
@@ -164,6 +165,11 @@ class MiopenOp(IRDLOperation):
     def write_value(self, printer: Printer, key: str, value: Literal[Any], compact: bool) -> None:
         """Print the value of one configuration key."""
         value.write(printer, compact)
+
+
+def _flaw(value: SSAValue) -> str | None:
+    """Why a value is of no memref of this dialect; None when it is, or of none at all."""
+    return flaw_of(value) if isinstance(value.type, MemRefType) else None
 
 
 def _decode(op: type[IRDLOperation], written: Written) -> dict[str, Attribute]:

@@ -25,6 +25,7 @@ from imbrex.ir.shape import PRIVATE, is_bytes, shape_of, space_of
 from imbrex.ir.source import InvalidField, expect
 
 SIDES: Final = ("source", "dest")
+OFFSETS: Final = frozenset({"offset_source", "offset_dest", "offset_block", "offset_thread"})
 PART_KEYS: Final = ("offset_a", "offset_b", "offset_c", "m_per_thread", "n_per_thread")
 
 
@@ -64,8 +65,9 @@ class ThreadwiseCopyOp(MiopenOp):
         verify_same_elements(self.source, self.dest)
         verify_index(self.source, len(self.source_index), 0)
         verify_index(self.dest, len(self.dest_index), 1)
-        for side in SIDES:
-            self._verify_offsets(side)
+        if not OFFSETS.isdisjoint(self.properties):
+            for side in SIDES:
+                self._verify_offsets(side)
 
     @property
     def source_start(self) -> int:
@@ -84,6 +86,8 @@ class ThreadwiseCopyOp(MiopenOp):
 
     def _offsets(self, side: str) -> list[str]:
         """The keys that say where the copy starts at this end: its own, the block's or the thread's."""
+        if OFFSETS.isdisjoint(self.properties):
+            return []
         held = [space_of(self._end(s)[0]) == PRIVATE for s in SIDES]
         own = held[SIDES.index(side)]
         other = f"offset_{'thread' if own else 'block'}"
@@ -167,12 +171,14 @@ class ThreadwiseGemmOp(MiopenOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def verify_(self) -> None:
-        for i, count in enumerate((len(self.a_index), len(self.b_index), len(self.c_index))):
-            verify_index((self.a, self.b, self.c)[i], count, i)
-        if len(shape_of(self.a)) - len(self.a_index) == 2:
-            verify_reduction(self.a, len(self.a_index), self.b, len(self.b_index))
+        a, b, c = views = self.a, self.b, self.c
+        counts = len(self.a_index), len(self.b_index), len(self.c_index)
+        for i, (view, count) in enumerate(zip(views, counts, strict=True)):
+            verify_index(view, count, i)
+        if len(shape_of(a)) - counts[0] == 2:
+            verify_reduction(a, counts[0], b, counts[1])
         given = [key for key in PART_KEYS if key in self.properties]
-        if given and (self.a_index or self.b_index or self.c_index):
+        if given and any(counts):
             raise InvalidField(
                 f"'{given[0]}' takes a part of a whole buffer; here operands are indexed", given[0]
             )
@@ -180,23 +186,24 @@ class ThreadwiseGemmOp(MiopenOp):
             size = self.properties.get(key)
             positive = not isinstance(size, Int) or size.data > 0
             expect(positive, f"'{key}' is positive, got {size.data if isinstance(size, Int) else ''}", key)
-        for side, view in (("a", self.a), ("b", self.b), ("c", self.c)):
+        for side, view in (("a", a), ("b", b), ("c", c)):
             if f"offset_{side}" in self.properties:
                 verify_offset(view, 0, self.properties[f"offset_{side}"], f"offset_{side}")
-        if given and not any(is_bytes(v) or None in shape_of(v) for v in (self.a, self.b, self.c)):
+        if given and not any(is_bytes(v) or None in shape_of(v) for v in views):
             self._verify_part()
 
     def start(self, side: Literal["a", "b", "c"]) -> int:
         """Elements before the part of a buffer."""
-        view = {"a": self.a, "b": self.b, "c": self.c}[side]
+        view = self.a if side == "a" else self.b if side == "b" else self.c
         given = self.properties.get(f"offset_{side}")
         return start_in(view, 0, given if isinstance(given, Offset) else None)
 
     def _verify_part(self) -> None:
         """The part lies in rows and columns that are there."""
-        ranks = [len(shape_of(v)) for v in (self.a, self.b, self.c)]
+        shapes = [shape_of(v) for v in (self.a, self.b, self.c)]
+        ranks = [len(shape) for shape in shapes]
         expect(ranks == [2, 2, 2], f"parts are of operands of rank 2, got {ranks}", "type", 0)
-        (_, pitch_a), (_, pitch_b), (rows, columns) = (shape_of(v) for v in (self.a, self.b, self.c))
+        (_, pitch_a), (_, pitch_b), (rows, columns) = shapes
         m = pitch_a if self.m_per_thread is None else self.m_per_thread.data
         n = pitch_b if self.n_per_thread is None else self.n_per_thread.data
         assert m is not None and n is not None and rows is not None and columns is not None
