@@ -45,7 +45,7 @@ FURTHER = (
     ("gemm -t bf16 -m ? -n 96 -k 64 -transB 1", "cpu"),
     ("convfp16 -n ?1..16 -c 64 -H 14 -W 14 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1 --in_layout NHWC", "sm_90a"),
     ("conv -n ?1..16 -c 64 -H 14 -W 14 -k 64 -y 3 -x 3 -p 1 -q 1 -F 2", "cpu"),
-    ("conv -n 8 -c 32 -H 27 -W 27 -k 64 -y 5 -x 5 -p 2 -q 2 -u 3 -v 3 -F 2", "gfx950"),
+    ("conv -n 8 -c 32 -H 28 -W 28 -k 64 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -F 2", "gfx950"),
     ("convfp16 -n 8 -c 64 -H 28 -W 28 -k 64 -y 1 -x 1 -u 2 -v 2 -F 2 --in_layout NHWC", "sm_90a"),
     ("convbfp16 -n 8 -c 256 -H 14 -W 14 -k 256 -y 3 -x 3 -p 1 -q 1 -g 32 -F 4", "sm_90a"),
     ("convfp16 -n 8 -c 64 -H 28 -W 28 -k 64 -y 3 -x 3 -p 2 -q 2 -l 2 -j 2 -F 2", "gfx942"),

@@ -85,7 +85,7 @@ def test_every_level_computes_the_problem(case: Case) -> None:
     assert_every_level_is_right(case, left_out=("problem", "conv-to-gemm", "unfold"))
 
 
-@pytest.mark.parametrize("case", [GEMMS[3], *GEMMS[12:23:4]], ids=str)
+@pytest.mark.parametrize("case", [GEMMS[3], next(c for c in GEMMS if ",direct" in c.tuning)], ids=str)
 def test_every_level_means_the_same_as_its_text(case: Case) -> None:
     assert_every_level_is_its_text(case)
 
