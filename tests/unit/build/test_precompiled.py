@@ -71,6 +71,8 @@ def test_other_flags_and_headers_have_their_own(tmp_path: Path) -> None:
         for words in ((SOURCES, ("-O0",)), (SOURCES, ("-O1",)), (other, ("-O1",)))
     ]
     assert len({one.flags for one in made if one is not None}) == 3
+    two = precompiled({"g.cpp": "int g() { return 1; }\n", **SOURCES}, ("-O1",), compiler_of(of), of, cache)
+    assert two is not None and made[1] is not None and two.flags == made[1].flags, "one unit includes it"
 
 
 def test_no_kernel_of_a_cpu_has_none(tmp_path: Path) -> None:
