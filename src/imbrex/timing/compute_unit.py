@@ -163,9 +163,9 @@ def _run(waves: list[Wave], turns: list[Turn], pipes: Pipes, trip: int) -> Trip:
         step = wave.step
         now = step.may_issue(wave, when)
         if now > when:
-            told = now, rank, issued, number
-            turn = heappushpop(turns, told)
-            if turn is not told:
+            later = now, rank, issued, number
+            turn = heappushpop(turns, later)
+            if turn is not later:
                 continue
         wave.issued = now
         ready = step.issue(wave, now)

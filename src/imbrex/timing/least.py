@@ -17,29 +17,29 @@ __all__ = ["least_clocks"]
 
 MEMORY: Final = frozenset({"load", "direct"})
 LDS: Final = frozenset({"read", "write", "fetch"})
-TOLD: Final = MEMORY | LDS | {"wait"}
+PLACED: Final = MEMORY | LDS | {"wait"}
 
 
 def least_clocks(loop: Loop, rates: Rates) -> float:
     """Clocks of a trip of one wave, whoever else shares its compute unit."""
-    trip, told = 0, list[tuple[Operation, int]]()
+    trip, placed = 0, list[tuple[Operation, int]]()
     for op in loop:
-        if op.unit in TOLD:
-            told.append((op, trip))
+        if op.unit in PLACED:
+            placed.append((op, trip))
         trip += 0 if op.unit == "barrier" else TURN
-    vm = _waits(told, trip, MEMORY, rates.memory_latency * (1 - rates.memory_spread))
-    lgkm = _waits(told, trip, LDS, rates.lds_latency)
+    vm = _waits(placed, trip, MEMORY, rates.memory_latency * (1 - rates.memory_spread))
+    lgkm = _waits(placed, trip, LDS, rates.lds_latency)
     return max(trip, *vm, *lgkm, 0.0)
 
 
 def _waits(
-    told: Sequence[tuple[Operation, int]], trip: int, units: Set[str], latency: float
+    placed: Sequence[tuple[Operation, int]], trip: int, units: Set[str], latency: float
 ) -> Iterator[float]:
-    """What each wait for accesses of these units says.  told: waits and accesses, and when they come where
+    """What each wait for accesses of these units says.  placed: waits and accesses, and when they come where
     nothing waits; trip: when the next one begins.
     """
     accesses, waits = list[int](), list[tuple[int, int]]()
-    for op, start in told:
+    for op, start in placed:
         if op.unit in units:
             accesses.append(start)
         elif op.unit == "wait" and (most := op.lgkm if units is LDS else op.vm) is not None:
