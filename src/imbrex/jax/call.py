@@ -226,6 +226,14 @@ def _registered(problem: Problem, target: Target, threads: int, tune: Effort | N
     return registered(problem, threads, effort) if target == CPU else on_gpu(problem, str(target), effort)
 
 
+def _executed(*given: Any, of: _Known) -> Any:
+    """The kernel of arrays with numbers under `jax.disable_jit`, where no program stands around it; a program
+    of its own, since XLA alone calls kernels.
+    """
+    with jax.disable_jit(False):
+        return jax.jit(partial(KERNEL.bind, of=of))(*given)
+
+
 def _batched(given: Sequence[Any], dims: Sequence[int | None], of: _Known) -> Any:
     """One call for the whole batch, or one for each element."""
     first = [a if at is None else jax.numpy.moveaxis(a, at, 0) for a, at in zip(given, dims, strict=True)]
@@ -241,6 +249,7 @@ def _batched(given: Sequence[Any], dims: Sequence[int | None], of: _Known) -> An
     return results, [0] * len(results)
 
 
+KERNEL.def_impl(_executed)
 KERNEL.def_abstract_eval(_shapes)
 mlir.register_lowering(KERNEL, _lowered)
 batching.primitive_batchers[KERNEL] = _batched

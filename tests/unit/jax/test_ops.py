@@ -52,6 +52,12 @@ def test_values_under_jit_and_without() -> None:
     near(ours.matmul(A[:1], some(1, 8, 6)), A[:1] @ some(1, 8, 6))
 
 
+def test_without_jit_kernels_are_still_called() -> None:
+    with jax.disable_jit():
+        near(mine(X, W), theirs(X, W))
+        near(jax.grad(lambda w: mine(X, w).sum())(W), jax.grad(lambda w: theirs(X, w).sum())(W))
+
+
 def test_arrays_given_to_functions_of_arrays_come_back_as_such() -> None:
     """Results are JAX's, of its device, where their memory is nobody else's; `out` is the caller's own."""
     out = np.empty((5, 6), np.float32)
