@@ -10,6 +10,7 @@ from typing import Any, Final
 from imbrex.diagnostic import Diagnostic, printable
 from imbrex.torch.arguments import is_dense
 from imbrex.torch.direct import EXACT
+from imbrex.torch.example import repeatable
 from imbrex.torch.fusion import has_hooks
 from imbrex.torch.layer import LAYERS, Layer
 
@@ -108,6 +109,8 @@ def _reason(module: Any, is_shared: bool, owners: Mapping[int, set[int]]) -> str
         return "it is quantised"
     if isinstance(module, WITHOUT_KERNELS):
         return "no kernel computes such a layer"
+    if isinstance(module, _nn.modules.lazy.LazyModuleMixin):
+        return "it is lazy and has no weight yet; call the model once before 'replace'"
     if type(module) not in LAYERS:
         return f"it is a subclass, {type(module).__module__}.{type(module).__qualname__}"
     if "forward" in vars(module):
@@ -162,7 +165,8 @@ def met(
 
     handles = [one.module.register_forward_hook(see, with_kwargs=True) for one in wanted]
     try:
-        result = tensors_of(model, example, with_gradients)
+        with repeatable(example):
+            result = tensors_of(model, example, with_gradients)
     except Exception as error:  # the model's own, of any kind
         why = f"{type(error).__name__}: {printable(str(error).partition(chr(10))[0])}"
         raise ValueError(f"the model cannot be called with 'example': {why}") from error
@@ -180,7 +184,9 @@ def _called_with(input: Any, output_size: Any = None) -> tuple[Any, Any]:
 
 def expect_same(model: Any, example: Any, wanted: Sequence[Any]) -> None:
     """A Diagnostic where the example gives something else than it gave."""
-    for got, want in zip(tensors_of(model, example), wanted, strict=True):
+    with repeatable(example):
+        results = tensors_of(model, example)
+    for got, want in zip(results, wanted, strict=True):
         if got.shape != want.shape or got.dtype != want.dtype:
             raise _wrong(f"{tuple(got.shape)} of {got.dtype} instead of {tuple(want.shape)} of {want.dtype}")
         if want.dtype in BOUNDS and want.numel():
@@ -192,7 +198,9 @@ def expect_same(model: Any, example: Any, wanted: Sequence[Any]) -> None:
 
 
 def _wrong(message: str) -> Diagnostic:
-    hint = "the model has its own layers back; does it draw random numbers, or change itself?"
+    hint = (
+        "the model has its own layers back; does it change itself, or draw numbers of a generator of its own?"
+    )
     return Diagnostic(f"the model computes something else with kernels: {message}", hint=hint)
 
 

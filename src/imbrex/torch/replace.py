@@ -26,6 +26,7 @@ from imbrex.function.batches import Batches, expect_batches
 from imbrex.kernel.tuned import Effort, expect_effort
 from imbrex.kernel.warm import CompileJob, warmed
 from imbrex.torch.candidate import Candidate, Met, candidates, differentiated, expect_same, met, tensors_of
+from imbrex.torch.example import drawn, repeatable
 from imbrex.torch.fallback import collected
 from imbrex.torch.form import Form, channels_last, chosen, contiguous, fastest, may_lie_last
 from imbrex.torch.fusion import Chain, Fused, chains, fused_class
@@ -74,7 +75,8 @@ def replace(
         wanted, seen = met(model, example, [one for one in found if one.reason is None], is_training)
         known = [_reached(one, seen) for one in found]
         try:
-            report = _replaced(model, example, known, is_training, wishes)
+            with drawn():
+                report = _replaced(model, example, known, is_training, wishes)
             if report.swapped:
                 expect_same(model, example, wanted)
                 report = report if is_training else _without_passed_by(model, known, report, wishes)
@@ -215,7 +217,8 @@ def _replaced(
     device = next(one.module.weight.device for one in found if one.reason is None)
     run = differentiated if is_training else tensors_of
     is_graph = wishes.cuda_graph and not is_training
-    times = fastest(forms, take, lambda: run(model, example), device, is_graph)
+    with repeatable(example):
+        times = fastest(forms, take, lambda: run(model, example), device, is_graph)
     best = chosen(times)
     take(forms[best])
     return Replaced(forms[best].rows, forms[best].is_last, times[best] if best else min(times[1:]), times[0])

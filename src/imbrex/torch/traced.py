@@ -1,7 +1,8 @@
 """Traced: the graph of a module's own forward, whose children are called and not looked into.
 
-Law: a graph is all that the forward does with tensors.  One that keeps something in its module, or makes
-tensors of none that it was given, has none; and tracing leaves the module as it was.
+Law: a graph is all that the forward does with tensors.  One that keeps something in its module, makes tensors
+of none that it was given, or draws random numbers, which may decide what it does, has none; and tracing
+leaves the module and all generators as they were.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Mapping
 from copy import copy
 from importlib import import_module
 from typing import Any, Final
+
+from imbrex.torch.example import drawn
 
 __all__ = ["is_fake", "is_within_graph", "traced"]
 
@@ -47,12 +50,15 @@ def traced(module: Any) -> Any:
     held = {name: copy(state[name]) for name in state if isinstance(state[name], _HELD)}
     module.__class__ = getattr(module, "imbrex_of", before)
     try:
-        graph = _Tracer().trace(module)
+        with drawn() as draws:
+            graph = _Tracer().trace(module)
     finally:
         module.__class__ = before
         is_kept = _restored(module.__dict__, state, held)
-    if not is_kept:
-        raise TypeError("the forward keeps something in its module, or makes tensors of its own")
+    if not is_kept or draws:
+        raise TypeError(
+            "the forward keeps something in its module, makes tensors of its own, or draws numbers"
+        )
     return graph
 
 

@@ -273,10 +273,10 @@ def test_a_model_is_a_module_and_the_same_afterwards() -> None:
     class Random(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.layer = nn.Linear(16, 4)
+            self.layer, self.own = nn.Linear(16, 4), torch.Generator()
 
         def forward(self, x: Any) -> Any:
-            return self.layer(x + torch.rand(()))
+            return self.layer(x + torch.rand((), generator=self.own))
 
     model = Random().eval()
     with pytest.raises(Diagnostic, match="computes something else"):
