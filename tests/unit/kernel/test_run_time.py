@@ -76,9 +76,16 @@ def test_the_bits_are_those_of_the_fixed_kernel_of_its_bucket() -> None:
 
 @pytest.mark.parametrize("stays", ["a", "b"])
 def test_few_rows_do_not_repay_columns_that_are_summed_along_k(stays: str) -> None:
-    """The last of 33 columns, which takes B's elements one by one: three rows leave it in a vector."""
+    """The last of 33 columns, which takes B's elements one by one: three rows leave it in a vector.
+
+    Each way is compiled for the heights of panels that its rows can have, all of which some size has.
+    """
     tuning = for_host(f"v1:cpu:4,48,32,48,64,16,k_blocked,{stays},straight")
     kernel = compile(Gemm("?1..40", 33, 64), tuning=tuning)
+    a = (np.arange(40 * 64, dtype=np.float32) % 7).reshape(40, 64)
+    b = (np.arange(64 * 33, dtype=np.float32) % 5).reshape(64, 33)
+    for size in range(1, 41):
+        assert np.array_equal(kernel(a[:size], b), a[:size] @ b), size
     for size in (1, 2, 3, 4, 33, 40):
         same_bits(kernel, size, tuning)
 

@@ -93,15 +93,9 @@ def _m_end(stmt: Product) -> str:
     """The end of the panels of A."""
     if stmt.open != "m":
         return "product::m_panels"
-    return f"imbrex::open_rows<rows, {_least_height(stmt)}>(m_count)"
-
-
-def _least_height(stmt: Product) -> int:
-    """Rows that a panel has at least, of any run-time size: as tall as each other, or one row less."""
     most, least = stmt.m_sizes
-    rows = min(stmt.rows, most)
-    last = min(most, least + rows * rows)  # from rows * (rows - 1) on no panel has less than rows - 1
-    return min(size // -(-size // rows) for size in range(least, last + 1))
+    ends = f"{least}, {most}" if _found_columns(stmt) is None else "columns.least, columns.most"
+    return f"imbrex::open_rows<rows, imbrex::least_height(rows, {ends})>(m_count)"
 
 
 def _k(stmt: Product) -> str:
@@ -140,11 +134,11 @@ def _found_columns(stmt: Product) -> str | None:
     """The call that finds how last columns are summed, where a run-time size decides it: k, or rows, which
     share what B's way to columns costs.
     """
-    of = f"{_unit(stmt)}{_columns(stmt)}, M.value, N.value"
+    of = f"{_unit(stmt)}{_columns(stmt)}"
     if stmt.open == "k" and _columns(stmt):
-        return f"imbrex::with_columns<{of}>({_first_k(stmt)}"
+        return f"imbrex::with_columns<{of}, M.value, N.value>({_first_k(stmt)}"
     if stmt.open == "m" and _columns(stmt) and not stmt.b_is_transposed:
-        return f"imbrex::with_columns_of<{of}, {stmt.k}>(m_count"
+        return f"imbrex::with_columns_of<{of}, {stmt.m_sizes[1]}, M.value, N.value, {stmt.k}>(m_count"
     return None
 
 

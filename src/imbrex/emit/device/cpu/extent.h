@@ -21,9 +21,20 @@ constexpr int whole_units(int size, int most, int unit) {
 // The same of tiles: as many as there may be, and what is left in the last panel.
 constexpr int at_most(int size, int most) { return size < most ? size : most; }
 
+// Rows that a panel has at least, of any number of rows from `least` to `most` in panels of at most MR: from MR * (MR - 1) on
+// none has less than MR - 1.
+constexpr int least_height(int MR, int least, int most) {
+  int found = MR;
+  for (int size = least; size <= most && size <= least + MR * MR; ++size) {
+    const int height = size / ((size + MR - 1) / MR);
+    if (height < found) found = height;
+  }
+  return found;
+}
+
 // The panels of a run-time number of rows, of at most MR: as few as possible, as tall as each other, or one row less.
 // Every height from Least on is compiled; none is less.
-template <int MR, int Least = 1> struct open_rows {
+template <int MR, int Least> struct open_rows {
   int count, rows, tall; // panels; the rows of the first `tall` of them
   explicit open_rows(int size) : count((size + MR - 1) / MR), rows((size + count - 1) / count), tall(size - count * (rows - 1)) {}
 

@@ -249,7 +249,11 @@ template <class U, int L, class Packing> struct b_packed {
   E *buffer;
   int64_t panel_step;
   template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
-    body(b_passing<U, V>{{buffer + panel * panel_step, L}});
+    const b_panel<U, V> rows{buffer + panel * panel_step, L};
+    if constexpr (has_tiles<U>)
+      body(b_passing<U, V>{rows});
+    else // which loads it as it does any panel, so that a kernel with others, too, has one loop over both
+      body(rows);
   }
   const E *columns(int first, int count) { return from.columns(first, count); }
 };

@@ -47,12 +47,30 @@ template <class U, along_k Columns, int M, int N, class Body> void with_columns(
   body(along<along_k::none>{});
 }
 
-// The same of a run-time number of rows, at most M, and of a fixed K: fewer rows may not repay what columns cost.
-template <class U, along_k Columns, int M, int N, int K, class Body> void with_columns_of(int rows, const Body &body) {
+// The least number of rows, at most `most`, of which last columns are summed along k, as those of all greater ones are.
+template <class U, along_k Columns> constexpr int first_along_k(int columns, int most, int k) {
+  int first = most;
+  while (first > 1 && sum_along_k<U, Columns>(columns, first - 1, k)) --first;
+  return first;
+}
+
+// How last columns of so many rows, from least to most, are summed.
+template <along_k Columns, int Least, int Most> struct along_rows : along<Columns> {
+  static constexpr int least = Least, most = Most;
+};
+
+// body(along_rows<..>) of a run-time number of rows, from Least to M, and of a fixed K: fewer rows may not repay what
+// columns cost.  Each way is compiled for the heights of panels that its rows can have.
+template <class U, along_k Columns, int Least, int M, int N, int K, class Body> void with_columns_of(int rows, const Body &body) {
   constexpr int few = N % width<sum_of_unit<U>>;
-  if constexpr (few > 0 && sum_along_k<U, Columns>(few, M, K))
-    if (sum_along_k<U, Columns>(few, rows, K)) return body(along<along_k::always>{});
-  body(along<along_k::none>{});
+  if constexpr (few > 0 && sum_along_k<U, Columns>(few, M, K)) {
+    constexpr int first = first_along_k<U, Columns>(few, M, K);
+    if constexpr (first <= Least) return body(along_rows<along_k::always, Least, M>{});
+    if (rows >= first) return body(along_rows<along_k::always, first, M>{});
+    return body(along_rows<along_k::none, Least, first - 1>{});
+  } else {
+    body(along_rows<along_k::none, Least, M>{});
+  }
 }
 
 template <class U, int MR, int NV, int M, int N, int K, along_k Columns = along_k::none> struct product {
