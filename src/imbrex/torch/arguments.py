@@ -15,8 +15,20 @@ from imbrex.function.window import Pair, integers
 from imbrex.numeral import MOST, must_be, shown
 
 __all__ = [
-    "Pair", "expect_broadcast", "expect_fit", "expect_further", "expect_rank", "expect_tensors", "is_dense",
-    "kernels", "number", "pads", "pair", "whole",
+    "Pair",
+    "expect_broadcast",
+    "expect_factors",
+    "expect_fit",
+    "expect_further",
+    "expect_product",
+    "expect_rank",
+    "expect_tensors",
+    "is_dense",
+    "kernels",
+    "number",
+    "pads",
+    "pair",
+    "whole",
 ]  # fmt: skip
 
 torch: Any = import_module("torch")
@@ -39,6 +51,25 @@ def expect_tensors(first: str, one: Any, second: str, other: Any) -> None:
         raise TypeError(f"'{name}' should be a dense tensor, got {got}")
     if one.device != other.device:
         raise ValueError(f"'{second}' is on {other.device}, and '{first}' on {one.device}")
+
+
+def expect_factors(first: str, one: Any, second: str, other: Any) -> None:
+    """The same of what is multiplied, of one type where no region of autocast makes it so."""
+    expect_tensors(first, one, second, other)
+    if one.dtype != other.dtype and not torch.is_autocast_enabled(one.device.type):
+        kinds = f"{_kind(one)} and {_kind(other)}"
+        raise TypeError(f"'{first}' and '{second}' should have the same dtype, got {kinds}")
+
+
+def expect_product(first: str, one: Any, second: str, other: Any) -> None:
+    """ValueError for matrices, or batches of them, that have no product."""
+    if one.shape[-1] != other.shape[-2]:
+        shapes = f"{tuple(one.shape)} and {tuple(other.shape)}"
+        raise ValueError(f"'{first}' and '{second}' do not fit, of shapes {shapes}")
+
+
+def _kind(tensor: Any) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
 
 
 def expect_further(input: Any, **given: Any) -> None:

@@ -19,8 +19,10 @@ from imbrex.torch.activation import finished, fuses
 from imbrex.torch.arguments import (
     Pair,
     expect_broadcast,
+    expect_factors,
     expect_fit,
     expect_further,
+    expect_product,
     expect_rank,
     expect_tensors,
     kernels,
@@ -55,7 +57,7 @@ def conv2d(
     batches: Batches | None = None,
 ) -> Any:
     """torch.nn.functional.conv2d.  residual: of the result's shape.  scale: of channels, f32 or f64."""
-    expect_tensors("input", input, "weight", weight)
+    expect_factors("input", input, "weight", weight)
     expect_further(input, bias=bias, residual=residual, scale=scale)
     if input.dim() == 3:
         more = None if residual is None else residual.unsqueeze(0)
@@ -68,6 +70,9 @@ def conv2d(
     expect_rank(4, "weight", weight)
     steps, apart = pair("stride", stride, 1), pair("dilation", dilation, 1)
     moves = steps, pads(padding, weight, steps, apart), apart, whole("groups", groups, 1)
+    if input.shape[1] != weight.shape[1] * groups:
+        each = f"{weight.shape[1]} channels in each of {groups} groups"
+        raise ValueError(f"'weight' of shape {tuple(weight.shape)} has {each}, and 'input' {input.shape[1]}")
     given, answering = (input, weight, scale, bias, residual), kernels(fallback, batches)
     fused, after, keeps = _split(activation, given)
     if keeps:
@@ -100,7 +105,7 @@ def conv_transpose2d(
     batches: Batches | None = None,
 ) -> Any:
     """torch.nn.functional.conv_transpose2d; what is added, and the activation, are torch's."""
-    expect_tensors("input", input, "weight", weight)
+    expect_factors("input", input, "weight", weight)
     expect_further(input, bias=bias, residual=residual)
     if input.dim() == 3:
         more = None if residual is None else residual.unsqueeze(0)
@@ -161,7 +166,7 @@ def linear(
     batches: Batches | None = None,
 ) -> Any:
     """torch.nn.functional.linear, of an input of any rank.  residual: of the result's shape."""
-    expect_tensors("input", input, "weight", weight)
+    expect_factors("input", input, "weight", weight)
     expect_further(input, bias=bias, residual=residual)
     expect_rank(2, "weight", weight)
     if input.dim() == 0 or input.shape[-1] != weight.shape[1]:
@@ -221,9 +226,10 @@ def addmm(
     batches: Batches | None = None,
 ) -> Any:
     """torch.addmm: beta * input + alpha * mat1 mat2; without `input`'s numbers where beta is 0."""
-    expect_tensors("mat1", mat1, "mat2", mat2)
+    expect_factors("mat1", mat1, "mat2", mat2)
     expect_rank(2, "mat1", mat1)
     expect_rank(2, "mat2", mat2)
+    expect_product("mat1", mat1, "mat2", mat2)
     columns = mat2.shape[1]
     options = number("alpha", alpha), activation, kernels(fallback, batches)
     factor = number("beta", beta)
@@ -240,10 +246,11 @@ def addmm(
 
 
 def _expect_matrices(rank: int, input: Any, mat2: Any, bias: Any, residual: Any) -> None:
-    expect_tensors("input", input, "mat2", mat2)
+    expect_factors("input", input, "mat2", mat2)
     expect_further(input, bias=bias, residual=residual)
     expect_rank(rank, "input", input)
     expect_rank(rank, "mat2", mat2)
+    expect_product("input", input, "mat2", mat2)
 
 
 def _multiplied(

@@ -4,8 +4,9 @@
 
 Law: a container's children stay what they are, so that their hooks, parameters and keys do; its forward is
 another one in eval mode without gradients and of tensors alone, which is what was traced, and while its
-children are those that were traced and nothing runs beside those that are fused.  A forward that does more
-than compute, such as to keep something in its module, stays its own.
+children and what it may read of its module (`attributes`) are as they were traced, and nothing runs beside
+those that are fused.  A forward that does more than compute, such as to keep something in its module, stays
+its own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from functools import cache, wraps
 from importlib import import_module
 from typing import Any, Final
 
+from imbrex.torch.attributes import Attributes
 from imbrex.torch.traced import is_fake, traced
 
 __all__ = [
@@ -109,12 +111,14 @@ class Fused:
 @dataclass(frozen=True)
 class _Program:
     """forward: of a container and of `count` tensors.  children: those of the modules on the way to what it
-    calls, now and as they were traced.  hooks, own: of what is fused, each module's hooks and attributes.
+    calls, now and as they were traced, and read: what else these hold.  hooks, own: of what is fused, each
+    module's hooks and attributes.
     """
 
     forward: Callable[..., Any]
     count: int
     children: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...]
+    read: tuple[Attributes, ...]
     norms: tuple[Any, ...]
     hooks: tuple[Mapping[int, Any], ...]
     own: tuple[Mapping[str, Any], ...]
@@ -125,7 +129,9 @@ class _Program:
             return False
         if any(now != then for now, then in self.children) or any("forward" in own for own in self.own):
             return False
-        return all(type(value) is torch.Tensor or is_fake(value) for value in given)
+        if not all(type(value) is torch.Tensor or is_fake(value) for value in given):
+            return False
+        return all(attributes.is_same() for attributes in self.read)
 
 
 def _made(of: Any) -> Any:
@@ -268,7 +274,8 @@ def _program(container: Any, wanted: Sequence[Chain]) -> _Program:
     graph = traced(container)
     layers = {chain.layer: chain for chain in wanted}
     called = [node for node in graph.nodes if node.op == "call_module"]
-    children = _children(container, [node.target for node in called])
+    above = _above(container, [node.target for node in called])
+    children = tuple((module._modules, dict(module._modules)) for module in above)
     fused: list[Any] = []
     norms: list[Any] = []
     for first in called:
@@ -288,7 +295,8 @@ def _program(container: Any, wanted: Sequence[Chain]) -> _Program:
     each = [(m._forward_hooks, m._forward_pre_hooks) for m in fused]
     hooks = (*(of for pair in each for of in pair), *_OF_ALL)
     own = tuple([module.__dict__ for module in fused])
-    return _Program(scope["forward"], count, children, tuple(norms), hooks, own)
+    read = tuple(map(Attributes, above))
+    return _Program(scope["forward"], count, children, read, tuple(norms), hooks, own)
 
 
 _modules: Any = import_module("torch.nn.modules.module")
@@ -296,11 +304,10 @@ _OF_ALL: Final = (_modules._global_forward_hooks, _modules._global_forward_pre_h
 """Hooks of all modules."""
 
 
-def _children(container: Any, names: Sequence[str]) -> tuple[tuple[Any, Any], ...]:
-    """Children of the modules on the way to those of these names, and a copy of them."""
+def _above(container: Any, names: Sequence[str]) -> list[Any]:
+    """The modules on the way to those of these names."""
     above = {".".join(parts[:depth]) for parts in map(_parts, names) for depth in range(len(parts))}
-    every = [container.get_submodule(name)._modules for name in sorted({"", *above})]
-    return tuple((of, dict(of)) for of in every)
+    return [container.get_submodule(name) for name in sorted({"", *above})]
 
 
 def _parts(name: str) -> list[str]:

@@ -4,10 +4,12 @@ than compute stays its own.
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -278,3 +280,42 @@ def test_a_graph_folds_the_norms_that_it_is_called_with(way: str) -> None:
         for name in ("weight", "bias", "running_mean"):
             getattr(model[1], name).add_(0.5)
         torch.testing.assert_close(graph(x), by_layers(model), rtol=1e-4, atol=1e-4)
+
+
+class Reading(nn.Module):
+    """A forward that goes by what its module holds."""
+
+    factor = 2.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.bend, self.steps = nn.Linear(6, 6), False, [1.0]
+        self.settings = SimpleNamespace(shift=0.5)
+
+    def forward(self, x: Any) -> Any:
+        y = self.layer(x)
+        y = torch.relu(y) if self.bend else y + x
+        return y * self.factor * self.steps[0] + self.settings.shift
+
+
+CHANGES: dict[str, Callable[[Any], None]] = {
+    "a flag": lambda model: setattr(model, "bend", True),
+    "a number of the class": lambda model: setattr(model, "factor", 3.0),
+    "an element of a list": lambda model: model.steps.__setitem__(0, 4.0),
+    "a setting": lambda model: setattr(model.settings, "shift", 1.5),
+    "nothing that it reads": lambda model: setattr(model, "note", "none"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_a_forward_reads_may_change(change: str) -> None:
+    model, x = Reading().eval(), torch.randn(3, 6)
+    own = copy.deepcopy(model)
+    ours.replace(model, x, jobs=1, measure=False, fallback=False)
+    with torch.no_grad():
+        torch.testing.assert_close(model(x), own(x), rtol=1e-4, atol=1e-5)
+        assert model.imbrex_program().serves((x,))
+        for one in (model, own):
+            CHANGES[change](one)
+        torch.testing.assert_close(model(x), own(x), rtol=1e-4, atol=1e-5)
+    assert model.imbrex_program().serves((x,)) == (change == "nothing that it reads")

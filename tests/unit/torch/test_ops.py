@@ -161,19 +161,20 @@ def test_conv_transpose2d_is_torchs(words: dict[str, Any]) -> None:
 
 
 MISTAKES: list[tuple[Callable[[], Any], str]] = [
-    (lambda: ours.mm(some(5, 8), some(7, 6)), "'a' and 'b' do not fit: op(a) is 5 x 8, op(b) is 7 x 6"),
+    (lambda: ours.mm(some(5, 8), some(7, 6)), "'input' and 'mat2' do not fit, of shapes (5, 8) and (7, 6)"),
     (lambda: ours.mm(some(5, 8), some(2, 8, 6)), "'mat2' should have 2 dimensions, got 3"),
     (
         lambda: ours.mm(some(5, 8), some(8, 6), activation="rleu"),
         "no activation 'rleu'; did you mean 'relu'?",
     ),
-    (lambda: ours.conv2d(some(*X), some(6, 3, 3, 3)), "'w' should have shape (6, 4, 3, 3)"),
+    (lambda: ours.conv2d(some(*X), some(6, 3, 3, 3)), "'weight' of shape (6, 3, 3, 3) has 3 channels"),
+    (lambda: ours.conv2d(some(*X), some(*W, kind=torch.float64)), "'input' and 'weight' should have the"),
     (lambda: ours.conv2d(some(*X), some(6, 4, 2, 2), padding="full"), "'same' or 'valid', got 'full'"),
     (lambda: ours.conv2d(some(*X), some(*W), padding="same", stride=2), "needs a stride of 1, got (2, 2)"),
     (lambda: ours.conv2d(some(8), some(*W)), "'input' should have 4 dimensions, got 1"),
     (lambda: ours.conv_transpose2d(some(*X), some(4, 3, 3, 2), output_padding=1), "should be below stride"),
     (lambda: ours.mm(some(5, 8), some(8, 6), residual=some(5, 7)), "'residual' should have shape (5, 6)"),
-    (lambda: ours.mm(some(5, 8), some(8, 6, kind=torch.float64)), "should have the same dtype"),
+    (lambda: ours.mm(some(5, 8), some(8, 6, kind=torch.float64)), "'mat2' should have the same dtype"),
     (lambda: ours.mm(some(5, 8), some(8, 6), batches=1), "'batches' should be 'each' or 'any', got 1"),
     (lambda: ours.mm(some(5, 8), [1.0]), "'mat2' should be a torch.Tensor, got list"),
     (lambda: ours.mm(some(5, 8), some(8, 6).to_sparse()), "'mat2' should be a dense tensor, got layout"),
