@@ -28,7 +28,7 @@ class Attributes:
 
     def __init__(self, module: Any) -> None:
         self.now: Mapping[str, Any] = module.__dict__
-        self.of = type(module)
+        self.of: Any = type(module)
         then = {name: value for name, value in self.now.items() if name not in _OF_TORCH}
         self.plain = tuple((name, value) for name, value in then.items() if type(value) in PLAIN)
         others = [(name, value) for name, value in then.items() if type(value) not in PLAIN]

@@ -58,7 +58,7 @@ def drawn() -> Generator[list[str]]:
 def _states() -> dict[str, Any]:
     """States by generator; of GPUs where torch uses any, and captures no graph, which lets nobody ask."""
     is_used = torch.cuda.is_initialized() and not torch.cuda.is_current_stream_capturing()
-    cuda = torch.cuda.get_rng_state_all() if is_used else []
+    cuda: list[Any] = torch.cuda.get_rng_state_all() if is_used else []
     return {
         "torch": torch.get_rng_state(),
         "numpy": np.random.get_state(legacy=False),
