@@ -24,7 +24,7 @@ _OF_TORCH: Final = frozenset(torch.nn.Module().__dict__) | {"imbrex_chains", _PR
 
 
 class Attributes:
-    """Those of a module as they were when this was made."""
+    """Attributes of a module as they were when this was made."""
 
     def __init__(self, module: Any) -> None:
         self.now: Mapping[str, Any] = module.__dict__
