@@ -63,7 +63,8 @@ def conv2d(
 
     Raises ValueError and TypeError for what does not fit, before anything is compiled.
     """
-    moves = _moves(x, w, stride, dilation, groups, dimension_numbers, batches, tune)
+    moves = _moves(stride, dilation, groups, dimension_numbers, batches, tune)
+    x, w = _factors("x", x, "w", w, 4)
     images, filters = sizes(x.shape, moves.layouts.images), sizes(w.shape, moves.layouts.filters)
     if images["c"] != filters["c"] * moves.groups:
         each = f"{filters['c']} in each of 'groups', {moves.groups}"
@@ -104,7 +105,8 @@ def conv_transpose2d(
     Raises ValueError and TypeError for what does not fit, before anything is compiled.
     """
     layouts = layouts_of(dimension_numbers)
-    moves = _moves(x, w, stride, dilation, groups, dimension_numbers, batches, tune)
+    moves = _moves(stride, dilation, groups, dimension_numbers, batches, tune)
+    x, w = _factors("x", x, "w", w, 4)
     of, filters = sizes(x.shape, layouts.images), sizes(w.shape, layouts.filters)
     if of["c"] != filters["k"]:
         raise ValueError(f"filters of {filters['k']} channels do not meet {of['c']} channels of 'x'")
@@ -156,7 +158,7 @@ def matmul(
     kind()
     expect_batches(batches)
     expect_effort(tune)
-    _expect_alike("a", a, "b", b)
+    a, b = _factors("a", a, "b", b)
     turned = Turned(truth("transpose_a", transpose_a), truth("transpose_b", transpose_b), batches, tune)
     if (
         a.ndim < 2
@@ -168,7 +170,7 @@ def matmul(
         said = ", transpose_a=True" * turned.a + ", transpose_b=True" * turned.b
         raise ValueError(f"no product of arrays of shapes {a.shape} and {b.shape}{said}")
     outer, m, n = a.shape[:-2], a.shape[-1 if turned.a else -2], b.shape[-2 if turned.b else -1]
-    _expect_shape("residual", residual, (*outer, m, n))
+    residual = _shaped("residual", residual, (*outer, m, n))
     is_rows = b.ndim == 2 and not turned.a
     if is_rows:
         one, other, many = a.reshape(-1, a.shape[-1]), b, (-1, n)
@@ -195,11 +197,11 @@ def linear(
     tune: Effort | None = None,
 ) -> Any:
     """activation(x w^T * scale + bias + residual), one kernel.  x: (..., k); w: (n, k), as PyTorch has it."""
-    _expect_alike("x", x, "w", w)
+    x, w = _factors("x", x, "w", w)
     if w.ndim != 2 or x.ndim == 0 or x.shape[-1] != w.shape[1]:
         raise ValueError(f"'x' of shape {x.shape} should end in the columns of a matrix 'w', got {w.shape}")
     shape = (*x.shape[:-1], w.shape[0])
-    _expect_shape("residual", residual, shape)
+    residual = _shaped("residual", residual, shape)
     more = None if residual is None else residual.reshape(-1, w.shape[0])
     rows = x.reshape(-1, x.shape[-1])
     found = matmul(
@@ -210,8 +212,6 @@ def linear(
 
 
 def _moves(
-    x: Any,
-    w: Any,
     stride: Pair,
     dilation: Pair,
     groups: int,
@@ -219,11 +219,10 @@ def _moves(
     batches: Batches,
     tune: Effort | None,
 ) -> Moves:
-    """The numbers of a convolution but its padding, and both arrays checked."""
+    """The numbers of a convolution but its padding."""
     kind()
     expect_batches(batches)
     expect_effort(tune)
-    _expect_alike("x", x, "w", w, 4)
     layouts = layouts_of(dimension_numbers)
     both = _two("stride", stride), _two("dilation", dilation)
     return Moves(both[0], ((0, 0), (0, 0)), both[1], whole("groups", groups, 1), layouts, batches, tune)
@@ -246,17 +245,18 @@ def _finish(
     scale, bias, residual, channels, shape = more
     element = dtype(one.dtype.name)
     factor, sums = ARRAYS["channel_scale"].dtype(element, element), element.output
-    for name, array, wanted, of in (
-        ("scale", scale, (channels,), factor),
-        ("bias", bias, (channels,), sums),
-        ("residual", residual, shape, sums),
+    added: dict[str, Any] = {}
+    for role, name, array, wanted, of in (
+        ("channel_scale", "scale", scale, (channels,), factor),
+        ("bias", "bias", bias, (channels,), sums),
+        ("residual", "residual", residual, shape, sums),
     ):
-        _expect_shape(name, array, wanted)
-        if array is not None and dtype(array.dtype.name) != of:
-            raise TypeError(f"'{name}' should be of {np.dtype(of.numpy)}, got {array.dtype}")
+        found = _shaped(name, array, wanted)
+        if found is not None:
+            added[role] = found
+            if dtype(found.dtype.name) != of:
+                raise TypeError(f"'{name}' should be of {np.dtype(of.numpy)}, got {found.dtype}")
     name = "" if activation is None else expect_activation(activation)
-    given = {"channel_scale": scale, "bias": bias, "residual": residual}
-    added = {key: array for key, array in given.items() if array is not None}
     if element == I8 and (name or added):
         raise TypeError("sums of int8 have no scale, bias, residual or activation here")
     after = name if name and element == F64 and is_f32(name) else ""
@@ -276,9 +276,10 @@ def _two(name: str, value: Any, least: int = 1) -> tuple[int, int]:
     return found[0], found[1]
 
 
-def _expect_alike(first: str, one: Any, second: str, other: Any, rank: int | None = None) -> None:
+def _factors(first: str, one: Any, second: str, other: Any, rank: int | None = None) -> tuple[Any, Any]:
+    """Both as JAX has them; TypeError and ValueError, naming the argument, for others than kernels take."""
+    one, other = _array(first, one), _array(second, other)
     for name, array in ((first, one), (second, other)):
-        _expect_array(name, array)
         if rank is not None and array.ndim != rank:
             raise ValueError(f"'{name}' should have {rank} dimensions, got the shape {array.shape}")
     if one.dtype != other.dtype:
@@ -288,19 +289,23 @@ def _expect_alike(first: str, one: Any, second: str, other: Any, rank: int | Non
     for name, array in ((first, one), (second, other)):
         if 0 in array.shape:
             raise ValueError(f"'{name}' has no elements, and arrays without any are not supported")
+    return one, other
 
 
-def _expect_shape(name: str, value: Any, wanted: Shape) -> None:
-    """Nothing, or an array of that shape."""
+def _shaped(name: str, value: Any, wanted: Shape) -> Any:
+    """Nothing, or an array of that shape, as JAX has it."""
     if value is None:
-        return
-    _expect_array(name, value)
-    if tuple(value.shape) != tuple(wanted):
-        raise ValueError(f"'{name}' should have shape {wanted}, got {tuple(value.shape)}")
+        return None
+    found = _array(name, value)
+    if tuple(found.shape) != tuple(wanted):
+        raise ValueError(f"'{name}' should have shape {wanted}, got {tuple(found.shape)}")
+    return found
 
 
-def _expect_array(name: str, value: Any) -> None:
+def _array(name: str, value: Any) -> Any:
+    """An array of JAX's, of NumPy's one of the type that it has there: float32 of float64 without x64."""
     if not isinstance(value, jax.Array | np.ndarray):
         raise TypeError(f"'{name}' should be an array of JAX's or NumPy's, got {type(value).__name__}")
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"'{name}' is a masked array, and kernels know no mask; fill it first")
+    return value if isinstance(value, jax.Array) else jax.numpy.asarray(value)

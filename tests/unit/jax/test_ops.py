@@ -52,6 +52,15 @@ def test_values_under_jit_and_without() -> None:
     near(ours.matmul(A[:1], some(1, 8, 6)), A[:1] @ some(1, 8, 6))
 
 
+def test_arrays_of_numpy_have_the_type_that_jax_gives_them() -> None:
+    """float64 is float32 where JAX has no other, in whatever place."""
+    a, b, bias = (np.asarray(array, np.float64) for array in (A[0], B, some(6)))
+    near(ours.matmul(a, B, bias=bias, residual=np.zeros((5, 6))), a @ b + bias)
+    near(jax.grad(lambda one: ours.matmul(one, b).sum())(A[0]), np.broadcast_to(b.sum(1), (5, 8)))
+    near(ours.conv2d(X, np.asarray(W, np.float64), scale=np.ones(6), **MOVES), theirs(X, W))
+    assert ours.linear(a, b.T).dtype == jnp.float32
+
+
 def test_without_jit_kernels_are_still_called() -> None:
     with jax.disable_jit():
         near(mine(X, W), theirs(X, W))
