@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from imbrex.torch.attributes import Attributes
-from imbrex.torch.traced import is_fake, traced
+from imbrex.torch.traced import is_fake, traced, tracing
 
 __all__ = [
     "Chain",
@@ -90,6 +90,8 @@ class Fused:
             return forward(self, *given, **named)
         if torch.jit.is_tracing():  # torch.jit's graphs serve later calls with gradients, too
             return forward(self, *given)
+        if "_imbrex_program" not in self.__dict__ and torch.compiler.is_compiling():
+            return forward(self, *given)  # of a copy that was not called yet: torch.compile sees no tracers
         program = self.imbrex_program()
         if not program.serves(given):
             return forward(self, *given)
@@ -98,9 +100,7 @@ class Fused:
     def imbrex_program(self: Any) -> _Program:
         """The forward of the traced graph; made when it is first asked for."""
         found = self.__dict__.get("_imbrex_program")
-        if found is None:
-            found = self.__dict__["_imbrex_program"] = _program(self, self.imbrex_chains)
-        return found
+        return _first_program(self) if found is None else found
 
     def __reduce_ex__(self: Any, protocol: Any) -> tuple[Any, ...]:
         """State for `pickle` and `deepcopy`: of the class that torch's module had, then of this one."""
@@ -132,6 +132,15 @@ class _Program:
         if not all(type(value) is torch.Tensor or is_fake(value) for value in given):
             return False
         return all(attributes.is_same() for attributes in self.read)
+
+
+def _first_program(container: Any) -> _Program:
+    """Made once, whichever threads ask first."""
+    with tracing:
+        found = container.__dict__.get("_imbrex_program")
+        if found is None:
+            found = container.__dict__["_imbrex_program"] = _program(container, container.imbrex_chains)
+        return found
 
 
 def _made(of: Any) -> Any:

@@ -7,6 +7,7 @@ leaves the module and all generators as they were.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Mapping
 from copy import copy
@@ -15,7 +16,7 @@ from typing import Any, Final
 
 from imbrex.torch.example import drawn
 
-__all__ = ["is_fake", "is_within_graph", "traced"]
+__all__ = ["is_fake", "is_within_graph", "traced", "tracing"]
 
 torch: Any = import_module("torch")
 fx: Any = import_module("torch.fx")
@@ -34,17 +35,44 @@ def is_within_graph() -> bool:
 
 
 class _Tracer(fx.Tracer):
-    """Sees the children of a module as they are called, not what they do, and what becomes of buffers."""
+    """Sees the children of a module as they are called, not what they do, and what becomes of buffers.
+
+    While it traces, torch.fx has all calls of modules, and all that these look up, come here: those of other
+    threads are passed on.
+    """
 
     traced_func_name = "forward"
     proxy_buffer_attributes = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.thread = threading.get_ident()
+
+    def call_module(self, m: Any, forward: Any, args: Any, kwargs: Any) -> Any:
+        if threading.get_ident() != self.thread:
+            return forward(*args, **kwargs)
+        return super().call_module(m, forward, args, kwargs)
+
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: Any) -> Any:
+        if threading.get_ident() != self.thread:
+            return attr_val
+        return super().getattr(attr, attr_val, parameter_proxy_cache)
 
     def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
         return True
 
 
+tracing: Final = threading.RLock()
+"""Held while torch.fx traces, which changes the class of all modules, and back."""
+
+
 def traced(module: Any) -> Any:
     """What its own forward does; an exception of any kind where that cannot be traced, or is not all."""
+    with tracing:
+        return _traced(module)
+
+
+def _traced(module: Any) -> Any:
     before: Any = module.__class__
     state: dict[str, Any] = dict(module.__dict__)
     held = {name: copy(state[name]) for name in state if isinstance(state[name], _HELD)}
@@ -65,8 +93,9 @@ def traced(module: Any) -> Any:
 def _restored(now: dict[str, Any], state: Mapping[str, Any], held: Mapping[str, Any]) -> bool:
     """Gives a module the attributes that it had, and what lists and the like held; had it them before?"""
     is_kept = now.keys() == state.keys() and all(now[name] is state[name] for name in state)
-    now.clear()
-    now.update(state)
+    if not is_kept:  # else other threads would meet a module without anything
+        now.clear()
+        now.update(state)
     for name, then in held.items():
         value = state[name]
         if _identities(value) != _identities(then):

@@ -7,8 +7,10 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
+from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
@@ -319,3 +321,29 @@ def test_what_a_forward_reads_may_change(change: str) -> None:
             CHANGES[change](one)
         torch.testing.assert_close(model(x), own(x), rtol=1e-4, atol=1e-5)
     assert model.imbrex_program().serves((x,)) == (change == "nothing that it reads")
+
+
+def test_copies_meet_their_first_call_in_several_threads() -> None:
+    """torch.fx traces then, and has the calls of modules in all threads come to it meanwhile."""
+    model = nn.Sequential(*[nn.Sequential(nn.Linear(6, 6), nn.GELU()) for _ in range(12)]).eval()
+    x = torch.randn(3, 6)
+    ours.replace(model, x, jobs=1, measure=False, fallback=False)
+    copied, ready = copy.deepcopy(model), Barrier(4)
+
+    def called(_: int) -> Any:
+        ready.wait()
+        with torch.no_grad():
+            return copied(x)
+
+    with torch.no_grad(), ThreadPoolExecutor(4) as pool:
+        want = model(x)
+        for got in pool.map(called, range(4)):
+            torch.testing.assert_close(got, want)
+
+
+def test_a_copy_that_was_not_called_is_one_graph() -> None:
+    model, x = nn.Sequential(nn.Linear(6, 6), nn.GELU()).eval(), torch.randn(3, 6)
+    ours.replace(model, x, jobs=1, measure=False, fallback=False)
+    with torch.no_grad():
+        got = torch.compile(copy.deepcopy(model), fullgraph=True, backend="eager")(x)
+        torch.testing.assert_close(got, model(x), rtol=1e-4, atol=1e-5)
