@@ -45,18 +45,19 @@ class _Tracer(fx.Tracer):
     proxy_buffer_attributes = True
 
     def __init__(self) -> None:
-        super().__init__()
+        self.above: Any = super()
+        self.above.__init__()
         self.thread = threading.get_ident()
 
     def call_module(self, m: Any, forward: Any, args: Any, kwargs: Any) -> Any:
         if threading.get_ident() != self.thread:
             return forward(*args, **kwargs)
-        return super().call_module(m, forward, args, kwargs)
+        return self.above.call_module(m, forward, args, kwargs)
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: Any) -> Any:
         if threading.get_ident() != self.thread:
             return attr_val
-        return super().getattr(attr, attr_val, parameter_proxy_cache)
+        return self.above.getattr(attr, attr_val, parameter_proxy_cache)
 
     def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
         return True
