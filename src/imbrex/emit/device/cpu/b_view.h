@@ -11,9 +11,11 @@ namespace imbrex {
 
 // NV vectors from `vector` on, row by row from the view's first; every element exists, or is of no interest.  Rows are
 // too far apart for the hardware to foresee, so the next panel's elements are fetched ahead; of a panel that one panel
-// of A meets, and that is gone then, those of a later row.
+// of A meets, and that is gone then, those of a later row: so many bytes of the panel later as memory takes to answer.
+constexpr int least_rows_ahead = 4, passed_bytes = 2048;
 template <class T, int NV, bool MetOnce = false> struct b_view {
-  static constexpr int rows_ahead = 4;
+  static constexpr int row_bytes = NV * width<T> * int(sizeof(T));
+  static constexpr int rows_ahead = passed_bytes / row_bytes < least_rows_ahead ? least_rows_ahead : passed_bytes / row_bytes;
   const T *p[NV];
   const int64_t *offset;
   int64_t ahead;
