@@ -99,6 +99,33 @@ IMBREX_INLINE void each_row_of_spans(const S *src, const View &view, int v, int 
   }
 }
 
+// The same where all that the spans' loads cover lies in the array, whether it exists or not: none has a mask, and what is
+// not of the row's lanes is cleared.
+template <class T, int Count, int Stride, class S, class View, class Body>
+IMBREX_INLINE void each_row_inside(const S *src, const View &view, int v, int first, int end, Body body) {
+  constexpr int W = width<T>;
+  const S *p[Count];
+  lane_bits kept[Count];
+  mask_t known = view.class_mask[v][0];
+  const auto keep = [&] {
+    for (int s = 0; s < Count; ++s) kept[s] = (lane_bits)lanes_of<T>(known & view.spans[v][s].mask);
+  };
+  for (int s = 0; s < Count; ++s) p[s] = src + view.spans[v][s].base;
+  keep();
+  for (int r = first; r < end; ++r) {
+    if (const mask_t lanes = view.class_mask[v][view.row_class[r]]; lanes != known) known = lanes, keep();
+    const int64_t at = view.row_offset[r];
+    lane_bits found{};
+#pragma GCC unroll 2
+    for (int s = 0; s < Count; ++s)
+      if constexpr (Stride == 1)
+        found |= (lane_bits)load<T>(p[s] + at) & kept[s];
+      else
+        found |= (lane_bits)even_lanes<T>(load<T>(p[s] + at), load<T>(p[s] + at + W)) & kept[s];
+    body(r, (vec<T>)found);
+  }
+}
+
 // The stride of all spans of vector v, or 0.
 template <class View> static int stride_of(const View &view, int v) {
   for (int s = 1; s < view.span_count[v]; ++s)
@@ -122,6 +149,11 @@ IMBREX_INLINE void each_row(const S *src, const View &view, int v, int first, in
       __builtin_prefetch(p + offset[r] + ahead);
       body(r, load<T>(p + offset[r]));
     }
+  } else if (!has_masks && n > 0 && n <= 2 && stride > 0 && view.has_spans_inside(v)) {
+    if (n == 1 && stride == 1) return each_row_inside<T, 1, 1>(src, view, v, first, end, body);
+    if (n == 2 && stride == 1) return each_row_inside<T, 2, 1>(src, view, v, first, end, body);
+    if (n == 1) return each_row_inside<T, 1, 2>(src, view, v, first, end, body);
+    each_row_inside<T, 2, 2>(src, view, v, first, end, body);
   } else if (n == 1 && one.stride == 1 && !view.has_empty[v]) {
     for (int r = first; r < end; ++r) body(r, load<T>(p + offset[r], mask[index[r]]));
   } else if (n == 1 && one.stride == 1) {

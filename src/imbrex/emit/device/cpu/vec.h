@@ -34,6 +34,13 @@ constexpr int vector_registers = 32;
 constexpr int vector_registers = 16;
 #endif
 
+// Do loads take a mask as cheaply as none?  Else what does not exist is sooner read, where it lies in the array, and cleared.
+#if defined(IMBREX_AVX512) || defined(IMBREX_SVE)
+constexpr bool has_masks = true;
+#else
+constexpr bool has_masks = false;
+#endif
+
 template <class T, int Bytes> struct vector_of {
   typedef T type __attribute__((vector_size(Bytes)));
   typedef T loose __attribute__((vector_size(Bytes), aligned(1), may_alias));

@@ -178,6 +178,15 @@ template <class T, int L, int G, int Rows, int Lanes> struct view {
     return true;
   }
 
+  // The same of all spans of vector v.
+  bool has_spans_inside(int v) const {
+    for (int s = 0; s < span_count[v]; ++s) {
+      const span &of = spans[v][s];
+      if (of.base + row_low < 0 || of.base + row_high + W * of.stride > extent) return false;
+    }
+    return span_count[v] > 0;
+  }
+
 private:
   static bool is_same(const int32_t *a, const int32_t *b) {
     for (int g = 0; g < G; ++g)
