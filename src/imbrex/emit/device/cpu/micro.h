@@ -104,7 +104,7 @@ static __attribute__((noinline)) void pair_kernel(int64_t k_count, const A &sour
 }
 
 // Words of k below which sums are on their way before what is fetched ahead for them would be there.
-constexpr int least_words_fetched = 32;
+constexpr int least_words_fetched = 16;
 
 // How many elements of the last word of a cursor's chunk count, where the others are no zeros and B's zeros would not make
 // them zeros; else 0.
