@@ -57,7 +57,7 @@ def parts(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> Mapping[str
         "products": side_by_side(_products(plan, tile_cycles, machine), _feed(plan, machine)),
         "A": _operand_a(plan, machine),
         "B": _operand_b(plan, machine),
-        "C": _result(plan, prices) + _kept_sums(plan, machine),
+        "C": _result(plan, prices) + _kept_sums(plan, machine) + _awaited(plan, machine),
         "windows": _windows(plan, prices),
     }
 
@@ -241,16 +241,18 @@ def _operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
 
 def _visited(plan: CpuPlan, machine: CpuMachine) -> float:
     """Cycles in which several panels of A meet a B that is read in place: its bytes in each visit, and its
-    pages, where a panel has more than the core has at hand.
+    pages, where a panel has more than the core has at hand; of those that even one panel of A meets, where
+    the core has to walk through tables for each.
     """
     gemm, size, prices = plan.oriented, plan.context.dtype.bytes, machine.prices
-    if plan.row_panels == 1:
-        return 0.0
     array_bytes = _array_bytes(gemm.b, gemm.k * gemm.n * size, plan) / gemm.g
     pages = min(plan.panel_k, array_bytes * plan.panel_k / gemm.k / PAGE)
     visits = plan.row_panels * (_lines_of_b(plan) // plan.tuning.n_per_thread) * plan.k_iterations
+    walked = visits * pages * prices.walk if pages > PAGES else 0.0
+    if plan.row_panels == 1:
+        return walked
     found_anew = visits * pages * prices.lookup if pages > PAGES_AT_HAND else 0.0
-    return _reads_of_b(plan) * prices.visited + found_anew
+    return _reads_of_b(plan) * prices.visited + found_anew + walked
 
 
 def _far_rows(plan: CpuPlan, machine: CpuMachine) -> float:
@@ -305,6 +307,19 @@ def _result(plan: CpuPlan, prices: Prices) -> float:
         is_crowd = crowds(t.vector_lanes, gemm.m * plan.context.dtype.output.bytes)
         return vectors * prices.store_transpose * (prices.crowded if is_crowd else 1.0)
     return vectors * prices.scatter
+
+
+def _awaited(plan: CpuPlan, machine: CpuMachine) -> float:
+    """Cycles in which rows of C come that nobody foresees: where B stays, those of a tile follow no others, and
+    of few multiply-adds they are awaited, which fetch them ahead.  None where C is near, or its rows are short.
+    """
+    gemm, t, arrival = plan.oriented, plan.tuning, machine.prices.arrival
+    row_bytes = gemm.n * plan.context.dtype.output.bytes
+    is_near = gemm.m * row_bytes <= machine.l2_bytes or row_bytes < PAGE
+    if t.stationary == "a" or is_near or gemm.c.step[1] != 1 or gemm.c.run[1] < min(gemm.n, SAMPLE):
+        return 0.0
+    hidden = plan.block_k * t.m_per_thread * t.vectors / machine.fma_per_cycle
+    return plan.k_iterations * plan.row_panels * plan.column_panels * max(0.0, arrival - hidden)
 
 
 def _kept_sums(plan: CpuPlan, machine: CpuMachine) -> float:
