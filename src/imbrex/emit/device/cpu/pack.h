@@ -126,6 +126,26 @@ IMBREX_INLINE void each_row_inside(const S *src, const View &view, int v, int fi
   }
 }
 
+// The same of a vector of many spans, element by element.
+template <class T, class S, class View, class Body>
+IMBREX_INLINE void each_row_of_elements(const S *src, const View &view, int v, int first, int end, Body body) {
+  constexpr int W = width<T>;
+  const int64_t *offset = view.lane_offset + v * W;
+  const S *p[W];
+  for (int j = 0; j < W; ++j) p[j] = src + offset[view.used[v] >> j & 1 ? j : __builtin_ctz(view.used[v])];
+  mask_t known = view.class_mask[v][0];
+  lane_bits kept = (lane_bits)lanes_of<T>(known);
+  for (int r = first; r < end; ++r) {
+    if (const mask_t lanes = view.class_mask[v][view.row_class[r]]; lanes != known)
+      known = lanes, kept = (lane_bits)lanes_of<T>(known);
+    const int64_t at = view.row_offset[r];
+    vec<T> found{};
+#pragma GCC unroll 16
+    for (int j = 0; j < W; ++j) found[j] = lane_of<T>(p[j][at]);
+    body(r, (vec<T>)((lane_bits)found & kept));
+  }
+}
+
 // The stride of all spans of vector v, or 0.
 template <class View> static int stride_of(const View &view, int v) {
   for (int s = 1; s < view.span_count[v]; ++s)
@@ -149,11 +169,12 @@ IMBREX_INLINE void each_row(const S *src, const View &view, int v, int first, in
       __builtin_prefetch(p + offset[r] + ahead);
       body(r, load<T>(p + offset[r]));
     }
-  } else if (!has_masks && n > 0 && n <= 2 && stride > 0 && view.has_spans_inside(v)) {
+  } else if (!has_masks && n > 0 && n * stride <= 2 && stride > 0 && view.has_spans_inside(v)) {
     if (n == 1 && stride == 1) return each_row_inside<T, 1, 1>(src, view, v, first, end, body);
-    if (n == 2 && stride == 1) return each_row_inside<T, 2, 1>(src, view, v, first, end, body);
-    if (n == 1) return each_row_inside<T, 1, 2>(src, view, v, first, end, body);
-    each_row_inside<T, 2, 2>(src, view, v, first, end, body);
+    if (n == 2) return each_row_inside<T, 2, 1>(src, view, v, first, end, body);
+    each_row_inside<T, 1, 2>(src, view, v, first, end, body);
+  } else if (!has_masks && n * stride != 1 && view.has_lanes_inside(v)) {
+    each_row_of_elements<T>(src, view, v, first, end, body);
   } else if (n == 1 && one.stride == 1 && !view.has_empty[v]) {
     for (int r = first; r < end; ++r) body(r, load<T>(p + offset[r], mask[index[r]]));
   } else if (n == 1 && one.stride == 1) {

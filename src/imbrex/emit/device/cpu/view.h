@@ -187,6 +187,14 @@ template <class T, int L, int G, int Rows, int Lanes> struct view {
     return span_count[v] > 0;
   }
 
+  // Is each lane of vector v, in every row, an element of the array, whether it exists or not?
+  bool has_lanes_inside(int v) const {
+    for (int j = 0; j < W; ++j)
+      if (used[v] >> j & 1)
+        if (lane_offset[v * W + j] + row_low < 0 || lane_offset[v * W + j] + row_high >= extent) return false;
+    return used[v] != 0;
+  }
+
 private:
   static bool is_same(const int32_t *a, const int32_t *b) {
     for (int g = 0; g < G; ++g)
