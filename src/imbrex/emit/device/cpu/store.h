@@ -197,6 +197,27 @@ static void put_lanes(S *dst, const T *tile, int64_t tile_step, const View &view
   }
 }
 
+// A whole square of the tile, W x W, whose rows are lanes of vector v: in registers all the way, and where vectors lie plainly
+// with no question each.
+template <class Act, class T, class S, class View, class By>
+IMBREX_INLINE void put_square(S *dst, const T *tile, int64_t tile_step, const View &view, By by, int v, int row) {
+  constexpr int W = width<T>;
+  vec<T> square[W];
+#pragma GCC unroll 16
+  for (int i = 0; i < W; ++i) square[i] = load<T>(tile + i * tile_step);
+  transpose<T>(square);
+  if constexpr (is_same<Act, storing> && is_same<By, scaling<T>>)
+    if (view.is_full[v] && view.is_plain(v, 1) && by.beta == 0) {
+#pragma GCC unroll 16
+      for (int i = 0; i < W; ++i) square[i] = times(by.alpha, square[i]);
+      S *const to = dst + view.spans[v][0].base;
+#pragma GCC unroll 16
+      for (int r = 0; r < W; ++r) store<T>(to + view.row_offset[row + r], square[r]);
+      return;
+    }
+  for (int r = 0; r < W; ++r) Act::template row<T>(dst, square[r], view, v, row + r, by);
+}
+
 // Rows of the tile are lanes of the view; the tile holds whole vectors both ways.
 template <class Act, class T, class S, class View, class By>
 static void put_transposed(S *dst, const T *tile, int64_t tile_step, const View &view, By by, part at) {
@@ -205,8 +226,13 @@ static void put_transposed(S *dst, const T *tile, int64_t tile_step, const View 
     for (int group = 0; group < at.rows; group += W) {
       const int lanes = view.lanes - (at.vector + v) * W, some = lanes < W ? lanes : W;
       const int rows = at.rows - group < W ? at.rows - group : W;
+      const T *from = tile + v * W * tile_step + group;
+      if (some == W && rows == W) {
+        put_square<Act>(dst, from, tile_step, view, by, at.vector + v, at.row + group);
+        continue;
+      }
       vec<T> square[W] = {};
-      for (int i = 0; i < some; ++i) square[i] = load<T>(tile + (v * W + i) * tile_step + group);
+      for (int i = 0; i < some; ++i) square[i] = load<T>(from + i * tile_step);
       transpose<T>(square);
       for (int r = 0; r < rows; ++r)
         Act::template row<T>(dst, square[r], view, at.vector + v, at.row + group + r, by);
