@@ -45,7 +45,7 @@ class Prices:
     sum: float = 2.0  # an accumulator that goes to memory
     row: float = 4.0  # a row of them, whose place in A is looked up
     read_in_place: float = 0.9  # a vector of B that straddles cache lines
-    arrival: float = 0.0  # from a tile's first product until its rows of C, each in a page of its own, are there
+    arrival: float = 0.0  # from a tile's first product until its rows of C, of a page each, are there
     crowded: float = 2.0  # times that, where the rows that a square is turned into share a set of L1
     store_in_place: float = 3.0
     placed: float = 12.0  # the address of a row or lane of a window in the one-pass form
@@ -56,7 +56,7 @@ class Prices:
     apart: Level = Level(0.001, 0.004, 0.03)  # B, read in place, whose rows lie apart
     visited: float = 0.0  # a byte of such a B that several panels of A meet, each time
     lookup: float = 0.0  # a page of such a B that the core has to find anew: more than it has at hand
-    walk: float = 0.0  # a page of a B in place that no table of the core has: more than any cache of addresses
+    walk: float = 0.0  # a page of a B in place that none of the core's tables has
     flow: Level = Level(0.0005, 0.005, 0.03)  # A, which is read in place
     tile: Level = Level(0.01, 0.03, 0.08)
     near: float = 0.6  # of L1, what a panel of B that stays may take
@@ -93,8 +93,11 @@ MESH_PRICES = replace(
 virtual machine of an Emerald Rapids; those of L3 and memory set by hand, as picks for larger products want.
 """
 
-NARROW_PRICES = replace(PRICES, broadcast=0.3, load=0.2, visited=0.02, lookup=3.0, walk=11.0, arrival=380.0)
+NARROW_PRICES = replace(
+    PRICES, broadcast=0.3, load=0.2, visited=0.02, lookup=3.0, walk=11.0, arrival=380.0, far_row=0.2
+)
 """CPUs with sixteen registers, whose tiles have 12 multiply-adds for a row of B: too few to hide what a row
 costs that is read where it lies, and what loads cost, which a Zen 1 takes in halves.  Fitted by hand there to
-both forms of nine products and layers, and the order of tiles of 4x24, 6x16, 2x32 and 13x8 of five.
+both forms of nine products and layers, and the order of tiles of 4x24, 6x16, 2x32 and 13x8 of five; the last
+three to 24 products and layers of few rows, few columns or few channels.
 """

@@ -10,7 +10,8 @@ The terms, in cycles, added up and shared among threads:
   columns when it stays, once for each panel of B when B stays.
 - B: in place where it lies as long rows of N; else packed once for a block of rows, transposed where K is
   contiguous; then it streams from the cache that holds it.
-- C: stored from registers, or through a tile, and read again in all steps but the first.
+- C: stored from registers, or through a tile, and read again in all steps but the first; awaited, where its
+  rows are far apart and few multiply-adds hide that.
 - windows: the address of each row and lane of a block.
 - balance: the busiest thread's share of the workgroups.
 """
@@ -25,14 +26,15 @@ from imbrex.config.context import SAMPLE, Access, round_up
 from imbrex.config.cpu.columns import last_columns, repays
 from imbrex.config.cpu.crowding import crowds, spreads
 from imbrex.config.cpu.plan import LEAST_RUN, CpuPlan
+from imbrex.config.cpu.result import PAGE, awaited, stored
 from imbrex.config.cpu.team import team
 from imbrex.view.mma.vector import CPU_UNITS, Tiles
 
 __all__ = ["cycles", "parts", "reads_a_in_place", "side_by_side", "tile_feed"]
 
 L3_PARTS = 4
-PAGE, PAGES = 4096, 1024
-"""Bytes of a page, and how many pages a core surely finds without a walk through tables."""
+PAGES = 1024
+"""Pages that a core surely finds without a walk through tables."""
 PAGES_AT_HAND = 64
 """Pages whose addresses a core has in its first table: 64 to 96 on all current x86 cores."""
 FORESEEN = 6
@@ -57,7 +59,7 @@ def parts(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> Mapping[str
         "products": side_by_side(_products(plan, tile_cycles, machine), _feed(plan, machine)),
         "A": _operand_a(plan, machine),
         "B": _operand_b(plan, machine),
-        "C": _result(plan, prices) + _kept_sums(plan, machine) + _awaited(plan, machine),
+        "C": stored(plan, prices) + awaited(plan, machine) + _kept_sums(plan, machine),
         "windows": _windows(plan, prices),
     }
 
@@ -248,7 +250,7 @@ def _visited(plan: CpuPlan, machine: CpuMachine) -> float:
     array_bytes = _array_bytes(gemm.b, gemm.k * gemm.n * size, plan) / gemm.g
     pages = min(plan.panel_k, array_bytes * plan.panel_k / gemm.k / PAGE)
     visits = plan.row_panels * (_lines_of_b(plan) // plan.tuning.n_per_thread) * plan.k_iterations
-    walked = visits * pages * prices.walk if pages > PAGES else 0.0
+    walked = visits * pages * prices.walk if pages >= PAGES else 0.0
     if plan.row_panels == 1:
         return walked
     found_anew = visits * pages * prices.lookup if pages > PAGES_AT_HAND else 0.0
@@ -294,32 +296,6 @@ def _b_price(plan: CpuPlan, prices: Prices) -> float:
     along = prices.cut if is_cut else _copied_along_k(b, 0, plan, prices)
     across = along + prices.transpose / t.together
     return min(_copied(b, 1, t.vector_lanes, prices), across)
-
-
-def _result(plan: CpuPlan, prices: Prices) -> float:
-    gemm, t = plan.oriented, plan.tuning
-    vectors = (
-        gemm.m * gemm.n / t.vector_lanes * (2 * plan.k_iterations - 1)
-    )  # read again by all steps but one
-    if gemm.c.step[1] == 1 and gemm.c.run[1] >= min(gemm.n, 4 * t.vector_lanes):
-        return vectors * prices.store_in_place
-    if gemm.c.step[0] == 1 and gemm.c.run[0] >= min(gemm.m, t.vector_lanes):
-        is_crowd = crowds(t.vector_lanes, gemm.m * plan.context.dtype.output.bytes)
-        return vectors * prices.store_transpose * (prices.crowded if is_crowd else 1.0)
-    return vectors * prices.scatter
-
-
-def _awaited(plan: CpuPlan, machine: CpuMachine) -> float:
-    """Cycles in which rows of C come that nobody foresees: where B stays, those of a tile follow no others, and
-    of few multiply-adds they are awaited, which fetch them ahead.  None where C is near, or its rows are short.
-    """
-    gemm, t, arrival = plan.oriented, plan.tuning, machine.prices.arrival
-    row_bytes = gemm.n * plan.context.dtype.output.bytes
-    is_near = gemm.m * row_bytes <= machine.l2_bytes or row_bytes < PAGE
-    if t.stationary == "a" or is_near or gemm.c.step[1] != 1 or gemm.c.run[1] < min(gemm.n, SAMPLE):
-        return 0.0
-    hidden = plan.block_k * t.m_per_thread * t.vectors / machine.fma_per_cycle
-    return plan.k_iterations * plan.row_panels * plan.column_panels * max(0.0, arrival - hidden)
 
 
 def _kept_sums(plan: CpuPlan, machine: CpuMachine) -> float:

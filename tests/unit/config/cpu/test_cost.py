@@ -13,6 +13,7 @@ from imbrex.config.cpu.cost import ceiling_share, cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.cpu.space import cpu_space
 from imbrex.dtype import BF16, F16, F32
+from imbrex.view.mma.vector import FMA
 
 AVX512 = CPU_ISAS["avx512"]
 ALONG_K, ALONG_ROWS = Access(run=(1e12, 1.0), step=(1, 0)), Access(run=(1.0, 1e12), step=(0, 1))
@@ -141,6 +142,27 @@ def test_a_b_that_few_rows_meet_comes_in_long_pieces_of_its_rows() -> None:
     assert cycles(tiles[1], small, passing) == cycles(tiles[1], small, replace(AVX512, prices=FREE))
 
 
+def test_pages_of_a_b_that_passes_once_are_walked() -> None:
+    """Each of 2048 rows is a page; steps of 512 have no more at a time than the core knows."""
+    gemm = GemmContext(5, 1024, 2048, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+    walked, free = (replace(AVX512, prices=replace(FREE, walk=price)) for price in (1.0, 0.0))
+    steps = [CpuTuning(5, 32, 5, 1024, k, 16, "k_blocked", "b") for k in (2048, 512)]
+    assert [cycles(t, gemm, walked) - cycles(t, gemm, free) for t in steps] == [32 * 2048, 0]
+
+
+def test_rows_of_c_are_awaited_where_few_multiply_adds_hide_them() -> None:
+    """4 MiB of C, 64 rows of 16 pages: 16 k of a tile of 8 x 2 vectors take 128 cycles."""
+    gemm = GemmContext(64, 16384, 16, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+    awaited, free = (replace(AVX512, prices=replace(FREE, arrival=price)) for price in (200.0, 0.0))
+    stays, passes = (CpuTuning(8, 32, 64, 16384, 16, 16, "k_blocked", order) for order in ("b", "a"))
+
+    def lost(tile: CpuTuning, context: GemmContext) -> float:
+        return cycles(tile, context, awaited) - cycles(tile, context, free)
+
+    assert lost(stays, gemm) == pytest.approx(8 * 512 * (200 - 128))
+    assert lost(passes, gemm) == lost(stays, replace(gemm, k=32)) == lost(stays, replace(gemm, n=512)) == 0
+
+
 def test_rows_that_pass_once_are_no_more_than_the_hardware_foresees() -> None:
     """As dot products of rows of A with one column; where columns fill vectors, rows are fetched ahead."""
     priced = replace(AVX512, prices=replace(FREE, unforeseen=1.0))
@@ -149,6 +171,11 @@ def test_rows_that_pass_once_are_no_more_than_the_hardware_foresees() -> None:
         tiles = [CpuTuning(rows, 16, 600, 16, 1008, 16, "k_blocked", "b") for rows in (6, 10)]
         found = [cycles(t, gemm, priced) - cycles(t, gemm, replace(AVX512, prices=FREE)) for t in tiles]
         assert found == pytest.approx([600 * 1000 * 4 * c for c in costs])
+
+
+def test_tiles_of_one_vector_leave_registers_for_a_broadcast_and_of_sixteen_for_more() -> None:
+    tallest = {name: [FMA.tallest(CPU_ISAS[name], v) for v in (1, 2, 3)] for name in ("avx512", "avx2")}
+    assert tallest == {"avx512": [29, 14, 9], "avx2": [11, 6, 4]}
 
 
 def test_few_rows_have_tiles_as_wide_as_there_are_registers() -> None:

@@ -1,0 +1,44 @@
+"""What it costs that C is stored, by a kernel whose steps over K are one product each.
+
+    stored   vectors that go there, by how they lie, and that are read again in all steps but the first
+    awaited  what of the rows' way from memory is not hidden behind a tile's multiply-adds
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from imbrex.chip import CpuMachine, Prices
+from imbrex.config.context import SAMPLE
+from imbrex.config.cpu.crowding import crowds
+from imbrex.config.cpu.plan import CpuPlan
+
+__all__ = ["PAGE", "awaited", "stored"]
+
+PAGE: Final = 4096
+"""Bytes of a page."""
+
+
+def stored(plan: CpuPlan, prices: Prices) -> float:
+    """Cycles in which C is stored, and read again by all steps of K but one."""
+    gemm, t = plan.oriented, plan.tuning
+    vectors = gemm.m * gemm.n / t.vector_lanes * (2 * plan.k_iterations - 1)
+    if gemm.c.step[1] == 1 and gemm.c.run[1] >= min(gemm.n, 4 * t.vector_lanes):
+        return vectors * prices.store_in_place
+    if gemm.c.step[0] == 1 and gemm.c.run[0] >= min(gemm.m, t.vector_lanes):
+        is_crowd = crowds(t.vector_lanes, gemm.m * plan.context.dtype.output.bytes)
+        return vectors * prices.store_transpose * (prices.crowded if is_crowd else 1.0)
+    return vectors * prices.scatter
+
+
+def awaited(plan: CpuPlan, machine: CpuMachine) -> float:
+    """Cycles in which rows of C come that nobody foresees: where B stays, those of a tile follow no others,
+    and are fetched while it multiplies, which takes too short for few k.  None where C or its rows are near.
+    """
+    gemm, t, arrival = plan.oriented, plan.tuning, machine.prices.arrival
+    row_bytes = gemm.n * plan.context.dtype.output.bytes
+    is_near = gemm.m * row_bytes <= machine.l2_bytes or row_bytes < PAGE
+    if t.stationary == "a" or is_near or gemm.c.step[1] != 1 or gemm.c.run[1] < min(gemm.n, SAMPLE):
+        return 0.0
+    hidden = plan.block_k * t.m_per_thread * t.vectors / machine.fma_per_cycle
+    return plan.k_iterations * plan.row_panels * plan.column_panels * max(0.0, arrival - hidden)
