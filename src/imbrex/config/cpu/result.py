@@ -1,7 +1,7 @@
 """What it costs that C is stored, by a kernel whose steps over K are one product each.
 
-    stored   vectors that go there, by how they lie, and that are read again in all steps but the first
-    awaited  what of the rows' way from memory is not hidden behind a tile's multiply-adds
+stored   vectors that go there, by how they lie, and that are read again in all steps but the first
+awaited  what of the rows' way from memory is not hidden behind a tile's multiply-adds
 """
 
 from __future__ import annotations

@@ -153,6 +153,25 @@ template <class View> static int stride_of(const View &view, int v) {
   return view.span_count[v] > 0 ? view.spans[v][0].stride : 0;
 }
 
+// The same in whichever of these two ways is open; false where none is.
+template <class T, class S, class View, class Body>
+IMBREX_INLINE bool each_row_unmasked(const S *src, const View &view, int v, int first, int end, Body body) {
+  const int n = view.span_count[v], stride = stride_of(view, v);
+  const bool has_few = n > 0 && stride > 0 && n * stride <= 2;
+  if (has_few && view.has_spans_inside(v)) {
+    if (n == 2)
+      each_row_inside<T, 2, 1>(src, view, v, first, end, body);
+    else if (stride == 1)
+      each_row_inside<T, 1, 1>(src, view, v, first, end, body);
+    else
+      each_row_inside<T, 1, 2>(src, view, v, first, end, body);
+    return true;
+  }
+  if (n * stride == 1 || !view.has_lanes_inside(v)) return false;
+  each_row_of_elements<T>(src, view, v, first, end, body);
+  return true;
+}
+
 // Calls body(row, vector) for rows [first, first + count) of vector v, the kind of load decided outside of the loop.
 // A masked load without lanes is slow where its address has no page, so it gets another address.
 template <class T, class S, class View, class Body>
@@ -162,6 +181,9 @@ IMBREX_INLINE void each_row(const S *src, const View &view, int v, int first, in
   const uint16_t *index = view.row_class, *mask = view.class_mask[v];
   const span one = view.spans[v][0];
   const S *p = src + one.base;
+  if constexpr (!has_masks && is_same<T, S>)
+    if (!view.is_wild && !(n == 1 && one.stride == 1 && view.is_full[v]))
+      if (each_row_unmasked<T>(src, view, v, first, end, body)) return;
   if (view.is_wild) {
     for (int r = first; r < end; ++r) body(r, load_any<T>(src + offset[r], view, v, view.mask_of(v, r)));
   } else if (n == 1 && one.stride == 1 && view.is_full[v]) {
@@ -169,12 +191,6 @@ IMBREX_INLINE void each_row(const S *src, const View &view, int v, int first, in
       __builtin_prefetch(p + offset[r] + ahead);
       body(r, load<T>(p + offset[r]));
     }
-  } else if (!has_masks && n > 0 && n * stride <= 2 && stride > 0 && view.has_spans_inside(v)) {
-    if (n == 1 && stride == 1) return each_row_inside<T, 1, 1>(src, view, v, first, end, body);
-    if (n == 2) return each_row_inside<T, 2, 1>(src, view, v, first, end, body);
-    each_row_inside<T, 1, 2>(src, view, v, first, end, body);
-  } else if (!has_masks && n * stride != 1 && view.has_lanes_inside(v)) {
-    each_row_of_elements<T>(src, view, v, first, end, body);
   } else if (n == 1 && one.stride == 1 && !view.has_empty[v]) {
     for (int r = first; r < end; ++r) body(r, load<T>(p + offset[r], mask[index[r]]));
   } else if (n == 1 && one.stride == 1) {
