@@ -63,8 +63,13 @@ def every_size_of_others_is_right() -> Told:
 
 
 def every_number_of_images_is_right() -> Told:
-    """Of convolutions that come by the copy engine, and by lanes."""
-    return _are_right(*IMAGES)
+    """Of convolutions that come by the copy engine."""
+    return _are_right(*IMAGES[:2])
+
+
+def every_number_of_other_images_is_right() -> Told:
+    """Of convolutions in parts of K, in groups and by lanes."""
+    return _are_right(*IMAGES[2:])
 
 
 def images_have_the_bits_of_the_fixed_kernel() -> Told:
