@@ -183,8 +183,8 @@ def _served(task: ConvTask, number: str) -> Refusal | None:
 
 
 def _one_product(task: ConvTask) -> Iterator[int]:
-    """One product instead of one for each tap, where windows share no pixel and lines of them are whole vectors
-    in memory: shorter ones took an H200 up to 1.8 times as long as a product for each tap.
+    """One product instead of one for each tap, where windows share no pixel and lines of them are whole
+    vectors in memory: shorter ones took an H200 up to 1.8 times as long as a product for each tap.
     """
     has_taps = task.conv.height.window * task.conv.width.window > 1
     if not (task.is_backward_data and has_taps and windows_are_apart(task.conv)):
