@@ -137,7 +137,13 @@ def phases(conv: Convolution) -> tuple[tuple[Phase, Phase], ...]:
 
 def windows_are_apart(conv: Convolution) -> bool:
     """Do windows share no pixel, so that v1r1 has one sum for each and adds none in memory?"""
-    return all((axis.window - 1) * axis.dilation < axis.stride for axis in (conv.height, conv.width))
+    return not any(map(_overlap, (conv.height, conv.width)))
+
+
+def _overlap(axis: Axis) -> bool:
+    """Are there two (tap, output) pairs of one pixel: dilation * (y - y') = stride * (ho' - ho)?"""
+    common = gcd(axis.stride, axis.dilation)
+    return axis.stride // common < axis.window and axis.dilation // common < axis.out
 
 
 def windows_meet_everything(conv: Convolution) -> bool:
