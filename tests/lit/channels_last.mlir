@@ -47,10 +47,10 @@ func.func @backward_data(%filter: memref<8x3x3x3xf16>, %input: memref<2x3x6x7xf1
 }
 
 // -----
-// Backward weight sums over positions: its channels keep their number.
+// Backward weight sums over positions: each image has its own channels, rounded up, and the filter has its own.
 // CHECK-LABEL: func.func @backward_weight
 // CHECK-NEXT:  %packed_output = miopen.workspace() : memref<2x4x5x8xf16>
-// CHECK-NEXT:  %packed_input = miopen.workspace() : memref<2x6x7x3xf16>
+// CHECK-NEXT:  %packed_input = miopen.workspace() : memref<2x6x7x8xf16>
 // CHECK:       miopen.conv2d_bwd_weight(%filter, %packed_input, %packed_output) {
 func.func @backward_weight(%filter: memref<8x3x3x3xf16>, %input: memref<2x3x6x7xf16>, %output: memref<2x8x4x5xf16>) {
   miopen.conv2d_bwd_weight(%filter, %input, %output) {
