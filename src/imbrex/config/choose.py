@@ -41,9 +41,16 @@ def require(tuning: Tuning, context: GemmContext, machine: Machine) -> Tuning:
     return tuning
 
 
-@lru_cache(maxsize=64)
 def candidates(context: GemmContext, machine: Machine, family: Family) -> tuple[Tuning, ...]:
     """The short list of one family; empty where the family cannot serve the machine or the type."""
+    return _candidates(context, machine, family, context.elements)
+
+
+@lru_cache(maxsize=64)
+def _candidates(
+    context: GemmContext, machine: Machine, family: Family, elements: tuple[int, ...]
+) -> tuple[Tuning, ...]:
+    """elements: the context's."""
     kinds = (kind for kind in KINDS.values() if kind.family == family)
     return tuple(tuning for kind in kinds for tuning in kind.tunings(context, machine))
 

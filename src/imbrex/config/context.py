@@ -92,6 +92,13 @@ class GemmContext:
         assert min(self.g, self.m, self.n, self.k) >= 1, f"sizes are at least 1: {self}"
 
     @property
+    def elements(self) -> tuple[int, int, int]:
+        """Elements of A's, B's and C's arrays, of which contexts that are equal may have other numbers: what
+        is kept by a context, and asks for them, is kept by these as well.
+        """
+        return self.a.elements, self.b.elements, self.c.elements
+
+    @property
     def multiplies(self) -> int:
         """Multiply-adds that the problem itself asks for, of all elements of packs."""
         return self.g * self.m * self.n * self.k * self.dtype.pack

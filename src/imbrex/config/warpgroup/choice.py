@@ -99,15 +99,14 @@ def best_schedule(
 
 def offers(context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None = None) -> list[Offer]:
     """Every mode's best, data_parallel first, the others by cost; none where no tuning is legal."""
-    elements = (context.a.elements, context.b.elements, context.c.elements)
-    return list(_offers(context, machine, given, elements))
+    return list(_offers(context, machine, given, context.elements))
 
 
 @lru_cache(maxsize=256)
 def _offers(
     context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None, elements: tuple[int, ...]
 ) -> Sequence[Offer]:
-    """elements: of the arrays, of which contexts that are equal may have other numbers."""
+    """elements: the context's."""
     candidates = _candidates(context, machine, given)
     pairs = zip(candidates, corrected(candidates), strict=True)
     found = [_offer(of, int(cycles.argmin()), cycles) for of, cycles in pairs]

@@ -51,6 +51,8 @@ class ProblemFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: Conv2dBwdWeightOp, args: PythonValues
     ) -> PythonValues:
         filter, input, output = _canonical(op, args)
+        _, k, c, *_ = filter.shape  # a copy may have more channels than the filter
+        input, output = input[:, :, :c], output[:, :, :k]
         total = np.zeros(filter.shape, args[0].dtype.accumulator.numpy)
         for y, x, window in _windows(op, filter, _padded(op, _wide(args[1], input)), output):
             total[..., y, x] = np.einsum("ngchw,ngkhw->gkc", window, _wide(args[2], output))

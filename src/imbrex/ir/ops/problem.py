@@ -140,7 +140,7 @@ class ConvOp(MiopenOp):
         """Is it a copy of an image, its channels rounded up, of which the gradient of a filter has fewer?"""
         owner = (self.filter, self.input, self.output)[index].owner
         is_copy = isinstance(owner, Operation) and owner.name == "miopen.workspace"
-        is_more = name in "ck" and size is not None and other is not None and size > other
+        is_more = name in ("c", "k") and size is not None and other is not None and size > other
         return self.name == "miopen.conv2d_bwd_weight" and is_copy and is_more
 
     def _verify_sizes(self) -> None:
