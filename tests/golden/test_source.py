@@ -28,6 +28,7 @@ FOLDER = Path(__file__).parent
 NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
 SAME = {"pad_h": 1, "pad_w": 1}
 WARPGROUP = "v1:warpgroup:128,64,64,4,2,1,1,cooperative,straight,1"
+HELD = "v1:warpgroup:128,40,32,4,2,1,1,cooperative,swapped,1"
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ HOPPER = {
     "gemm_sm_90a_aligned": Emitted(
         Gemm(137, 131, 139, dtype="i8", transpose_a=True), "sm_90a", WARPGROUP, "aligned"
     ),
+    "gemm_sm_90a_held": Emitted(Gemm(137, 131, 139, dtype="tf32"), "sm_90a", HELD, "direct"),
     "gemm_sm_90a_cluster_k": Emitted(
         Gemm(176, 184, 2552, dtype="f16"), "sm_90a", WARPGROUP, schedule="cluster_k:4"
     ),

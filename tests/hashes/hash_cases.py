@@ -80,6 +80,10 @@ def _hopper() -> Iterator[HashCase]:
     yield HashCase(gemm(dtype="f16", alpha=2.0, beta=3.0), HOPPER)
     yield HashCase(gemm(dtype="f16", epilogue=FINISHED), HOPPER)
     yield HashCase(gemm(dtype="tf32", epilogue="gelu(x + bias)"), HOPPER)
+    for turned, text in ((False, HELD[0]), (True, HELD[1])):  # A in registers
+        yield HashCase(
+            gemm(dtype="tf32", transpose_a=turned, transpose_b=turned), HOPPER, f"v1:warpgroup:{text}"
+        )
     yield HashCase(gemm(dtype="f16", epilogue="gelu(x + bias) + residual"), HOPPER)
     yield HashCase(gemm(dtype="bf16", epilogue="silu(x + bias)"), HOPPER)
     yield HashCase(gemm(dtype="f16", epilogue="gelu_tanh(x + bias)"), HOPPER, f"v1:warpgroup:{WARPGROUP[1]}")
@@ -97,6 +101,7 @@ def _hopper() -> Iterator[HashCase]:
     yield from _hopper_windows()
 
 
+HELD = ("64,104,32,6,1,1,1,cooperative,swapped,1", "128,128,32,6,2,1,1,pingpong,straight,8")
 WARPGROUP = (
     "64,64,64,4,1,1,1,cooperative,straight,1",
     "128,256,64,3,2,1,1,cooperative,straight,8",

@@ -33,6 +33,8 @@ class ProductRates:
     """What is added to `matrix` where all do: the chip's power sets the clock."""
     product: float
     """The least for one of those instructions, where a consumer's next one waits for it."""
+    taking: float
+    """What is added to a step's where lanes take A into registers for them."""
     shared_bytes: float
     """Bytes of shared memory, read by the matrix unit."""
     row: float
@@ -117,6 +119,8 @@ class ProductRates:
     """The same for each element of a row that begins anywhere, which is loaded in pieces of 16 bytes."""
     turning: float
     """The same for an element of an operand that is turned on its way there, and can be copied by itself."""
+    turning_step: float
+    """Cycles of a step at the least where an operand is turned so."""
     pieces: float
     """Cycles of a step until those pieces are in registers."""
     issue: float

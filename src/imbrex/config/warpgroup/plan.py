@@ -12,6 +12,7 @@ deals out units, which are the tiles of one cluster.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, Final
@@ -23,6 +24,7 @@ from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.config.warpgroup.consumers import ConsumersPlan, OfRows
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.dtype import DType
+from imbrex.view.mma.layout import Side
 from imbrex.view.stage.piece import PIECE_BYTES
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import SWIZZLES, Major, SharedTile, Swizzle
@@ -39,6 +41,8 @@ __all__ = [
 
 LEAST_STAGES: Final = 2
 """Stages of a ring: one is filled while another is read."""
+ALONG_ROWS: Final[Mapping[Side, tuple[int, ...]]] = {"a": (2, 4), "b": (2,)}
+"""Bytes of elements that the matrix unit reads along rows: of A out of registers, too, which four fill."""
 CLUSTERS: Final = (1, 2, 4)
 """Workgroups of a cluster that share what they load."""
 
@@ -112,13 +116,13 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
     def a_tile(self) -> SharedTile:
         """One stage of A."""
         t, c = self.tuning, self.oriented
-        return stage_tile(t.k_per_block, t.m_per_block, c.k, c.m, c.a, c.dtype)
+        return stage_tile(t.k_per_block, t.m_per_block, c.k, c.m, c.a, c.dtype, "a")
 
     @cached_property
     def b_tile(self) -> SharedTile:
         """One stage of B."""
         t, c = self.tuning, self.oriented
-        return stage_tile(t.k_per_block, t.n_per_block, c.k, c.n, c.b, c.dtype)
+        return stage_tile(t.k_per_block, t.n_per_block, c.k, c.n, c.b, c.dtype, "b")
 
     @cached_property
     def turned(self) -> tuple[bool, bool]:
@@ -131,13 +135,18 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
             _read_dim(b) == 1 and self.b_major == "k",
         )
 
+    @property
+    def is_a_held(self) -> bool:
+        """Does the matrix unit have A from registers, since A's rows lie together and it reads along k?"""
+        return not self.a_tile.has_descriptor
+
     @cached_property
     def a_major(self) -> Major:
-        return major_of(_read_dim(self.oriented.a) == 1, self.context.dtype.bytes)
+        return major_of(_read_dim(self.oriented.a) == 1, self.context.dtype.bytes, "a")
 
     @cached_property
     def b_major(self) -> Major:
-        return major_of(_read_dim(self.oriented.b) == 1, self.context.dtype.bytes)
+        return major_of(_read_dim(self.oriented.b) == 1, self.context.dtype.bytes, "b")
 
     @cached_property
     def copied(self) -> tuple[bool, bool]:
@@ -153,7 +162,8 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
     @property
     def is_plain(self) -> bool:
         """Do registers of a consumer hold sums and nothing that an epilogue or a copy wants?"""
-        return all(self.copied) and self.context.phases == 1 and not self.context.is_finished
+        is_alone = self.context.phases == 1 and not self.context.is_finished and not self.is_a_held
+        return is_alone and all(self.copied)
 
     @property
     def layout(self) -> SharedLayout:
@@ -169,28 +179,30 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
         return WarpgroupBlock(self.tuning, _read_dim(a), _read_dim(b), self.clusters)
 
 
-def stage_tile(k: int, d: int, ks: int, ds: int, access: Access, dtype: DType) -> SharedTile:
+def stage_tile(k: int, d: int, ks: int, ds: int, access: Access, dtype: DType, which: Side) -> SharedTile:
     """A stage (k, d) of an operand of ks x ds elements, by how it lies in memory."""
     along = _read_dim(access)
-    return shared_tile(k, d, dtype.bytes, along == 1, stretch(access, along, (ks, ds)[along]))
+    return shared_tile(k, d, dtype.bytes, along == 1, stretch(access, along, (ks, ds)[along]), which)
 
 
-def shared_tile(k: int, d: int, element_bytes: int, reads_d: bool, together: float = inf) -> SharedTile:
+def shared_tile(
+    k: int, d: int, element_bytes: int, reads_d: bool, together: float = inf, which: Side = "b"
+) -> SharedTile:
     """A stage of an operand.  reads_d: rows or columns lie together in global memory, not k; `together`: so
-    many of them, as the channels at one tap of a window.
+    many of them, as the channels at one tap of a window.  which: A may be in registers.
     """
-    major = major_of(reads_d, element_bytes)
+    major = major_of(reads_d, element_bytes, which)
     swizzle = swizzle_of(
         d if major == "d" else k, element_bytes, together if (major == "d") == reads_d else inf
     )
     return SharedTile(k, d, element_bytes, major, swizzle)
 
 
-def major_of(reads_d: bool, element_bytes: int) -> Major:
+def major_of(reads_d: bool, element_bytes: int, which: Side = "b") -> Major:
     """What lies together in shared memory: rows or columns, where they do in global memory and elements have
-    16 bits; of other types wgmma wants k there, and the producer turns the tile.
+    16 bits, or are of A and fill a register each; else wgmma wants k there, and the producer turns the tile.
     """
-    return "d" if reads_d and element_bytes == 2 else "k"
+    return "d" if reads_d and element_bytes in ALONG_ROWS[which] else "k"
 
 
 def stretch(access: Access, along: int, extent: int) -> float:

@@ -23,18 +23,23 @@ from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.piece import ROW_BYTES, are_shifted, piece_columns
 from imbrex.view.stage.shared_tile import SharedTile
 
-__all__ = ["Multiplied", "Tile", "TileOperand", "crosses"]
+__all__ = ["HELD_READS", "Multiplied", "Tile", "TileOperand", "crosses"]
 
 MATRIX_BYTES: Final = 2
+HELD_READS: Final = 2
+"""Times that shared memory is read for A in registers: a warp's lanes meet half of the banks."""
 
 
 @dataclass(frozen=True)
 class Multiplied:
-    """So many issues of an instruction of the matrix unit, which reads A and B from shared memory."""
+    """So many issues of an instruction of the matrix unit, which reads A and B from shared memory, or A from
+    registers, where it is held.
+    """
 
     instruction: Instruction
     issues: int
     dtype: DType
+    is_a_held: bool = False
 
     def cycles(self, machine: GpuMachine) -> int:
         """Cycles of the matrix unit."""
@@ -43,7 +48,8 @@ class Multiplied:
     @property
     def read_bytes(self) -> int:
         """Bytes of shared memory that it reads."""
-        return self.issues * (ROWS + self.instruction.n) * self.instruction.k * self.dtype.bytes
+        rows = ROWS * (HELD_READS if self.is_a_held else 1)
+        return self.issues * (rows + self.instruction.n) * self.instruction.k * self.dtype.bytes
 
 
 @dataclass(frozen=True)
@@ -162,7 +168,7 @@ class Tile:
         """Matrix instructions."""
         t = self.plan.tuning
         issues = t.m_per_block // ROWS * -(-t.k_per_block // self.instruction.k)
-        return Multiplied(self.instruction, issues, self.plan.context.dtype)
+        return Multiplied(self.instruction, issues, self.plan.context.dtype, self.plan.is_a_held)
 
     @property
     def matrix(self) -> int:
@@ -172,7 +178,8 @@ class Tile:
     @property
     def chain(self) -> float:
         """Cycles of a consumer's matrix instructions, where each waits for the last one of the same rows."""
-        return -(-self.plan.tuning.k_per_block // self.instruction.k) * self.rates.product
+        taking = self.rates.taking if self.plan.is_a_held else 0.0
+        return -(-self.plan.tuning.k_per_block // self.instruction.k) * self.rates.product + taking
 
     @property
     def shared(self) -> float:
@@ -194,7 +201,7 @@ class Tile:
         """Cycles of the producer where it loads by ordinary accesses; they are not shared in a cluster."""
         t, size = self.plan.tuning, self.plan.context.dtype.bytes
         given = self.plan.oriented
-        total = 0.0
+        total = least = 0.0
         tiles = self.plan.a_tile, self.plan.b_tile
         parts = zip((given.a, given.b), tiles, self.plan.turned, self.plan.copied, strict=True)
         for access, tile, turned, copied in parts:
@@ -204,7 +211,7 @@ class Tile:
             is_windowed = _is_windowed(access, given.k)
             index = self.rates.window if is_windowed else 1.0
             if turned and size >= COPY_BYTES:
-                spent = self.rates.turning * index / size
+                spent, least = self.rates.turning * index / size, self.rates.turning_step
             elif (width >= COPY_BYTES or not is_windowed) and not turned:
                 is_whole = width >= COPY_BYTES
                 spent = (self.rates.copying if is_whole else self.rates.copying_pieces) * index / width
@@ -212,7 +219,7 @@ class Tile:
             else:
                 spent = self.rates.ordinary * index / width + self.rates.issue / (size if turned else width)
             total += extent * t.k_per_block * size * spent / WARPGROUP
-        return total
+        return max(total, least)
 
     @cached_property
     def epilogue(self) -> float:

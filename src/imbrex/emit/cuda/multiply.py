@@ -31,7 +31,8 @@ def functions(pipeline: Pipeline) -> list[str]:
     operand = f"typedef {pipeline.a.buffer.dtype.c_name} operand;"
     match multiply := pipeline.multiply:
         case Dense(instruction):
-            return [*_wgmma(instruction, pipeline), *_blocks(multiply.depth, instruction, 1, multiply.depth)]
+            unit = _held(instruction, pipeline) if multiply.is_a_held else _wgmma(instruction, pipeline)
+            return [*unit, *_blocks(multiply.depth, instruction, 1, multiply.depth)]
         case Blocks(instruction):
             shape = multiply.depth, instruction, multiply.blocks, multiply.channels
             return [*_wgmma(instruction, pipeline), *_blocks(*shape)]
@@ -69,10 +70,30 @@ def _wgmma(one: Instruction, pipeline: Pipeline) -> list[str]:
     words = {name: _descriptor(tile.descriptor) for name, tile in tiles.items()}
     return [
         f"static constexpr int instruction_depth = {one.k};",
+        "static constexpr bool is_a_held = false;",
         *(f"static constexpr uint64_t {name}_descriptor = {word};" for name, word in words.items()),
         f"// {one.mnemonic}",
         f"IMBREX_MEMBER static void multiply({sums}, uint64_t a, uint64_t b, bool adds) {{",
         f"  {unit}::multiply<{turned}>(d, a, b, adds);",
+        "}",
+    ]
+
+
+def _held(one: Instruction, pipeline: Pipeline) -> list[str]:
+    """The same where a lane holds its elements of A, and where those of the first rows and part of k lie."""
+    tile, sums = pipeline.a.tile, f"{sum_type(one).c_name} *d"
+    lane, slot = var("lane", one.wave), var("slot", one.a_elements)
+    _, row, k = one.a.at([lane, slot]).coords
+    (element,) = tile.map.at([k, row]).coords
+    assert one.registers("a") == one.a_elements, f"{one.name} has elements of A that are part of a register"
+    return [
+        f"static constexpr int instruction_depth = {one.k}, held = {one.a_elements};",
+        "static constexpr bool is_a_held = true;",
+        f"static constexpr uint64_t b_descriptor = {_descriptor(pipeline.b.tile.descriptor)};",
+        static("uint32_t", "held_byte", "int32_t lane, int32_t slot", c.index(element * tile.element_bytes)),
+        f"// {one.mnemonic}",
+        f"IMBREX_MEMBER static void multiply({sums}, const uint32_t (&a)[held], uint64_t b, bool adds) {{",
+        f"  imbrex::matrix_unit<imbrex::factors::{one.a_type}, {one.n}>::multiply_held(d, a, b, adds);",
         "}",
     ]
 

@@ -60,6 +60,7 @@ from imbrex.lower.warpgroup.run_time_tiles import RunTimeTiles
 from imbrex.lower.warpgroup.stage import raster, stage
 from imbrex.lower.warpgroup.taps import plane_filters, plane_pixels, plane_stage, taps
 from imbrex.view.mma import Instruction
+from imbrex.view.stage.shared_tile import SharedTile
 
 __all__ = ["pipeline"]
 
@@ -84,14 +85,16 @@ def pipeline(op: WarpgroupGemmOp, reader: Reader) -> Pipeline:
 
 
 def _product(op: WarpgroupGemmOp, tuning: WarpgroupTuning, reader: Reader) -> Pipeline:
-    out = drain(op, reader)
+    out, a, instruction = drain(op, reader), stage(op, "a", reader), _layout(op, reader)
     return Pipeline(
-        a=stage(op, "a", reader),
+        a=a,
         b=stage(op, "b", reader),
         stages=tuning.stages,
         work=_work(op, replace(_tiles(op), run_time=_run_time(op, out)), reader),
         team=_rows(tuning),
-        multiply=Dense(_layout(op, reader), tuning.k_per_block),
+        multiply=Dense(
+            instruction, tuning.k_per_block, isinstance(a.tile, SharedTile) and not a.tile.has_descriptor
+        ),
         sums=_sums(op, tuning, reader),
         c=out,
         machine=reader.gpu,

@@ -205,11 +205,13 @@ Team: TypeAlias = SplitRows | PingPong | SplitColumns | SplitSteps | Streams
 class Dense:
     """One instruction multiplies all of a consumer's columns (of one phase) by a part of k.
 
-    depth: of a step.
+    depth: of a step.  is_a_held: lanes take A from shared memory, where rows lie together, into registers,
+    and the instruction has it from there.
     """
 
     instruction: Instruction
     depth: int
+    is_a_held: bool = False
 
     @property
     def blocks(self) -> int:

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeVar
 from imbrex.chip import COPY_BYTES, VECTOR_BYTES
 from imbrex.config.access import access_of
 from imbrex.config.halo.plan import HaloTuning
-from imbrex.config.warpgroup.plan import shared_tile, stretch
+from imbrex.config.warpgroup.plan import WarpgroupTuning, shared_tile, stretch
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.index.digits import row_major
@@ -25,6 +25,7 @@ from imbrex.lower.reader import Reader
 from imbrex.lower.warpgroup.pipeline import Lanes, Stage
 from imbrex.view.gemm import product
 from imbrex.view.mma import Operand
+from imbrex.view.mma.layout import Side
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.shared_layout import Residency
 from imbrex.view.stage.shared_tile import SharedTile
@@ -54,7 +55,8 @@ def stage(
     buffer, map = operand(op, which, reader)
     dtype = buffer.dtype
     together = stretch(access_of(map, dtype), read_dim, dict(map.upper)[("gemmK", own)[read_dim]])
-    tile = shared_tile(grid.k_per_block, size, dtype.bytes, read_dim == 1, together)
+    side: Side = which if isinstance(op.tuning_, WarpgroupTuning) else "b"  # windows come as wgmma reads them
+    tile = shared_tile(grid.k_per_block, size, dtype.bytes, read_dim == 1, together, side)
     turned = read_dim == 1 and tile.major == "k"
     if turned:
         found = Refused(f"{own} lies together in memory, and wgmma takes {dtype} along k only")

@@ -101,6 +101,13 @@ class SharedTile:
         """Elements of a row."""
         return self.row_bytes // self.element_bytes
 
+    @property
+    def has_descriptor(self) -> bool:
+        """Can wgmma read it where it lies?  Along d it reads 16 bits only; what fills a register, lanes take
+        there for it.
+        """
+        return self.major == "k" or self.element_bytes == 2
+
     @cached_property
     def map(self) -> Map:
         """(k, d) -> the element's offset."""
@@ -131,7 +138,7 @@ class SharedTile:
         """leading: from one block of columns to the next; stride: from one atom's eight rows to the next.
         Without a swizzle and d major, the names are exchanged.
         """
-        assert self.major == "k" or self.element_bytes == 2, "wgmma takes d major operands of 16 bits only"
+        assert self.has_descriptor, "wgmma takes d major operands of 16 bits only"
         along, across = self._bytes_between(along=self.row), self._bytes_between(across=ATOM_ROWS)
         if self.major == "k":
             return Descriptor(along if self.swizzle == 0 else UNUSED_BYTES, across, CODES[self.swizzle])

@@ -352,9 +352,11 @@ def test_steps_stay_at_one_tap(channels: int, dtype: DType, multiple: int) -> No
 def test_shared_tiles_are_whole_permuted_rows() -> None:
     for k, d, size, reads_d in product((16, 32, 64), (64, 96, 256), (1, 2, 4), (True, False)):
         if k * size >= 32:
-            tile = shared_tile(k, d, size, reads_d)
-            assert tile.major == ("d" if reads_d and size == 2 else "k")
-            assert tile.bytes == k * d * size
+            a, b = (shared_tile(k, d, size, reads_d, which=which) for which in ("a", "b"))
+            assert b.major == ("d" if reads_d and size == 2 else "k") and b.has_descriptor
+            assert a.major == ("d" if reads_d and size in (2, 4) else "k")
+            assert a.has_descriptor == (not reads_d or size != 4)
+            assert a.bytes == b.bytes == k * d * size
 
 
 def test_rows_off_the_lines_of_l2_cost_more() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
+import numpy as np
 import pytest
 
 from imbrex.chip import GPU_MACHINES
@@ -12,10 +14,11 @@ from imbrex.config.context import GemmContext
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, TileSchedule
 from imbrex.config.warpgroup.choice import scheduled
 from imbrex.config.warpgroup.cost import schedule_cost
-from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
+from imbrex.config.warpgroup.instruction import instruction_of
+from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning, shared_tile
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import Streams
-from imbrex.config.warpgroup.tile import Tile
+from imbrex.config.warpgroup.tile import HELD_READS, Tile
 from imbrex.config.warpgroup.traffic import neighbours
 from imbrex.config.warpgroup.tunings import Tunings
 from imbrex.dtype import F16, TF32, DType
@@ -91,6 +94,33 @@ def test_few_rows_against_many_weights() -> None:
     for m, n, k in ((1, 4096, 4096), (16, 4096, 4096), (64, 4096, 14336)):
         _, schedule = scheduled(gemm(m, n, k), MACHINE, None, AUTO)
         assert isinstance(schedule, TileSchedule) and schedule.mode in ("data_parallel", "cluster_k")
+
+
+@pytest.mark.parametrize("rows", [64, 128])
+@pytest.mark.parametrize("depth", [8, 16, 32])
+def test_lanes_that_take_a_meet_half_of_the_banks(rows: int, depth: int) -> None:
+    """Each register of a warp, of each part of k: so many words of the busiest bank."""
+    tile = shared_tile(depth, rows, TF32.bytes, reads_d=True, which="a")
+    one = instruction_of(TF32, 64, MACHINE)
+    lanes, most = np.arange(32), set[int]()
+    for warp, register, k0 in product(range(4), range(one.a_elements), range(0, depth, one.k)):
+        (_, row, k), _ = one.a.evaluate([lanes + 32 * warp, np.full(32, register)])
+        (word,), _ = tile.map.evaluate([k0 + k, row])
+        most.add(np.bincount(word % 32).max())
+    assert most == {HELD_READS}
+
+
+def test_a_step_has_a_from_registers_where_rows_lie_together() -> None:
+    """Of a @ b by exchanged sides, of tf32: nothing is turned, and no ordinary load is left."""
+    nn = context_of(plain(64, 4096, 4096, None, False, False), TF32)
+    tile = replace(TILE, k_per_block=32, n_per_block=64)
+    held, turned = (Tile(replace(tile, swapped=s).plan(nn, MACHINE)) for s in (True, False))
+    assert held.plan.is_a_held and held.plan.turned == (False, False) and held.ordinary == 0
+    assert not turned.plan.is_a_held and turned.plan.turned == (False, True)
+    assert turned.ordinary > RATES.turning_step and not held.plan.is_plain
+    assert held.shared / turned.shared == (HELD_READS * 64 + 64) / (64 + 64)
+    narrow = Tile(replace(tile, n_per_block=8).plan(nn, MACHINE))
+    assert narrow.ordinary == RATES.turning_step
 
 
 def test_rows_that_begin_anywhere_wait_for_registers() -> None:

@@ -76,6 +76,22 @@ CASES = {
     "copies first": gemm(137, 71, 139, algorithm="aligned"),
     "scaled, in batches": gemm(72, 136, 72, TWO, batch=2, alpha=2.0, beta=3.0),
     "tf32": gemm(136, 72, 72, "128,64,32,3,2,1,1,cooperative,straight,1", dtype="tf32", transpose_b=True),
+    "A in registers": gemm(
+        40, 300, 200, "64,40,32,3,1,1,1,cooperative,swapped,1", dtype="tf32", algorithm="direct"
+    ),
+    "A in registers, pingpong, 128 rows": gemm(
+        2304, 64, 40, "128,8,32,3,2,1,1,pingpong,straight,1", dtype="tf32", transpose_a=True, transpose_b=True
+    ),
+    "A in registers, in a cluster": gemm(
+        48, 272, 520, "128,48,32,3,2,1,2,cooperative,swapped,1", dtype="tf32", schedule="stream_k:5"
+    ),
+    "A in registers, an instruction a step": gemm(
+        16, 72, 24, "64,16,8,4,1,1,1,cooperative,swapped,1", dtype="tf32", algorithm="direct"
+    ),
+    "A in registers, by lanes": gemm(
+        99, 71, 75, "128,40,32,3,2,1,1,cooperative,straight,1",
+        dtype="tf32", transpose_a=True, algorithm="direct",
+    ),
     "f16, columns stored": gemm(72, 48, 64, "64,32,64,2,1,1,1,cooperative,swapped,1"),
     "i8": gemm(136, 80, 272, "128,64,128,2,2,1,1,cooperative,swapped,1", dtype="i8", transpose_b=True),
     "f8, turned": gemm(136, 80, 272, "64,64,128,3,1,1,1,cooperative,straight,1", dtype="f8e4m3fn"),

@@ -21,6 +21,7 @@ class Mutant(NamedTuple):
 
 TWO: Final = "two consumers, epilogue"
 FLIGHT: Final = "one consumer, a step in flight"
+HELD: Final = "A in registers"
 MUTANTS: Final = {
     # pipeline.h, split_tile.h: the ring
     "a stage is read before it is full": Mutant(
@@ -48,6 +49,29 @@ MUTANTS: Final = {
         "split_tile.h",
         "if (in_flight == 0 || step > w.first) release(at, in_flight ? before : here.stage, rank);",
         "",
+        "nobody can go on",
+    ),
+    # held_tile.h
+    "rows are taken before they come": Mutant(
+        HELD, "held_tile.h", "wait(at.full(here.stage), here.round);", "", "reads"
+    ),
+    "registers are filled while the matrix unit reads them": Mutant(
+        HELD, "held_tile.h", "wait_products<halves - 1>();", "wait_products<halves>();"
+    ),
+    "a stage is released while its second half is multiplied": Mutant(
+        HELD, "held_tile.h", "if (half == halves - 1 && step > w.first)", "if (half == 0 && step > w.first)"
+    ),
+    "the last stage is released while it is multiplied": Mutant(
+        HELD, "held_tile.h", "  wait_products<0>();\n", ""
+    ),
+    "a lane takes other rows": Mutant(
+        HELD, "held_tile.h", "P::held_byte(warpgroup_lane(), i)", "P::held_byte(warpgroup_lane(), i ^ 1)"
+    ),
+    "turns are never over where A is in registers": Mutant(
+        "A in registers, pingpong, 128 rows",
+        "held_tile.h",
+        "if (step + 1 == w.end)",
+        "if (step + 1 > w.end)",
         "nobody can go on",
     ),
     "bytes are announced that do not come": Mutant(

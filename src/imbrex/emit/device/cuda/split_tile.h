@@ -6,21 +6,13 @@
 // other has issued its last step, which keeps the matrix unit busy while one of them stores.
 #pragma once
 #include "collect.h"
+#include "consumer.h"
+#include "held_tile.h"
 #include "partial.h"
 #include "pipeline.h"
 #include "store.h"
 
 namespace imbrex {
-
-// A consumer's number among those that share rows, and among those that share columns.
-template <class P> IMBREX_INLINE int32_t row_group(int32_t warpgroup) { return P::splits_rows ? warpgroup : 0; }
-template <class P> IMBREX_INLINE int32_t column_group(int32_t warpgroup) { return P::splits_columns ? warpgroup : 0; }
-
-// Sums of the warpgroup's rows: blocks of 64.
-template <class P> struct sums_of {
-  static constexpr int blocks = P::rows / 64 / (P::splits_rows ? P::consumers : 1), count = P::sums;
-  typedef typename P::sum type[blocks][count];
-};
 
 // d = the product of 64 rows and a part of k, and + d where it `adds` or another part has come before: of all columns,
 // or, where B is block diagonal, of those of the block.  part: of K, which goes into the columns of its phase.
@@ -161,7 +153,10 @@ IMBREX_INLINE void consume_tiles(const P &p, const addresses<P> &at, int32_t slo
       wait(at.turn(warpgroup), turn);
       turn ^= 1;
     }
-    multiply_tile<P>(at, here, d, w, warpgroup, rank);
+    if constexpr (P::is_a_held)
+      multiply_held_tile<P>(at, here, d, w, warpgroup, rank);
+    else
+      multiply_tile<P>(at, here, d, w, warpgroup, rank);
     if constexpr (P::shares_tiles)
       if (!share_tile<P>(p, d, w, slot, rank, group)) continue;
     if constexpr (P::parts > 1) {

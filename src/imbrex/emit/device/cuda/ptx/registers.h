@@ -18,7 +18,9 @@ template <class T> IMBREX_INLINE void arrived(T &) {}
 IMBREX_INLINE void arrived(float &x) { asm volatile("" : "+f"(x)); }
 IMBREX_INLINE void arrived(double &x) { asm volatile("" : "+d"(x)); }
 
-// The compiler may not move an access to a sum across this: the matrix unit writes sums behind its back.
+// The compiler may not move an access to a number across this: the matrix unit writes sums, and reads factors, behind its
+// back.
 IMBREX_INLINE void pin(float &x) { asm volatile("" : "+f"(x)::"memory"); }
 IMBREX_INLINE void pin(int32_t &x) { asm volatile("" : "+r"(x)::"memory"); }
+IMBREX_INLINE void pin(uint32_t &x) { asm volatile("" : "+r"(x)::"memory"); }
 } // namespace imbrex

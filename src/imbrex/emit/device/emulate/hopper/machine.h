@@ -101,6 +101,7 @@ void begin_products();
 void end_products();
 void wait_products(int32_t groups);
 void multiply(element of, int32_t columns, bool a_turned, bool b_turned, void *d, uint64_t a, uint64_t b, bool adds);
+void multiply_held(element of, int32_t columns, void *d, const uint32_t (&a)[4], uint64_t b, bool adds);
 } // namespace hopper
 } // namespace imbrex
 

@@ -64,16 +64,19 @@ struct sent {
 struct product {
   element of;
   int32_t columns;
-  bool a_turned, b_turned, adds;
+  bool a_turned, b_turned, adds, is_held; // held: lanes have A in registers
   uint64_t a, b;
   uint32_t group, lanes;
   void *sums[128];
+  const uint32_t *held[128]; // registers of lanes, which are read as late as sums are written
+  uint32_t clocks[128];      // of lanes, when they asked
 };
 struct unit {
   list<product *> products; // that are not done, oldest first
   uint32_t first = 0;       // the number of the oldest
   uint32_t done = 0;        // groups
   uint32_t ended[128] = {}; // groups, of each lane
+  uint32_t taken[128] = {}; // clocks of lanes, before which all that they took into registers is read
   queue waiting;
 };
 

@@ -1,4 +1,5 @@
-// The matrix unit: products of a warpgroup, whose operands lie in shared memory as descriptors say; and those of a warp.
+// The matrix unit: products of a warpgroup, whose operands lie in shared memory as descriptors say, A perhaps in registers; and
+// those of a warp.
 //
 // Lanes of a warp ask for products in step, the warps of a warpgroup each in its time.  A group is multiplied when its warpgroup waits for it: what came into a stage before that shows.
 // Source: PTX ISA, wgmma: "Matrix descriptor", "Shared memory matrix layout", and the fragments of D.
@@ -66,13 +67,25 @@ struct operand {
   }
 };
 
+// x[row][k] of A in registers, an element each: a warp has 16 rows, a lane two of them, 8 apart, and of either half of k one.
+inline void take_held(const product &one, float *x) {
+  for (uint32_t lane = 0; lane < 128; ++lane)
+    for (uint32_t i = 0; i < 4; ++i) {
+      const uint32_t row = lane / 32 * 16 + i % 2 * 8 + lane % 32 / 4, k = i / 2 * 4 + lane % 4;
+      x[row * 8 + k] = value_of(one.of, reinterpret_cast<const uint8_t *>(one.held[lane] + i));
+    }
+}
+
 // sums[row][column] += a product, in floats or, exactly, in whole numbers.
 template <class Sum> inline void multiply_now(const workgroup &from, const product &one) {
   static float a[64 * 32], b[32 * 256];
   static Sum sums[256];
   const int32_t width = width_of(one.of);
   const uint32_t depth = 32u / uint32_t(width), columns = uint32_t(one.columns);
-  operand(one.a, rows_of_product, width, one.a_turned).take(from, one.of, a, true);
+  if (one.is_held)
+    take_held(one, a);
+  else
+    operand(one.a, rows_of_product, width, one.a_turned).take(from, one.of, a, true);
   operand(one.b, columns, width, one.b_turned).take(from, one.of, b, false);
   for (uint32_t row = 0; row < rows_of_product; ++row) {
     for (uint32_t n = 0; n < columns; ++n) sums[n] = 0;
@@ -98,27 +111,47 @@ inline void expect_operand(workgroup &of, const operand &x, moment until, bool i
   });
 }
 
-void multiply(element of, int32_t columns, bool a_turned, bool b_turned, void *d, uint64_t a, uint64_t b, bool adds) {
-  workgroup &home = *here->home;
-  unit &with = home.units[here->warpgroup()];
+// What this lane asks for, as the other lanes of its warpgroup do.
+inline product &asked(element of, int32_t columns, void *d, uint64_t a, uint64_t b, bool adds, bool is_held) {
+  unit &with = here->home->units[here->warpgroup()];
   const uint32_t number = here->products++, in_group = here->number % 128, group = with.ended[in_group];
   if (number - with.first == uint32_t(with.products.count)) {
     product *made = static_cast<product *>(calloc(1, sizeof(product)));
-    made->of = of, made->columns = columns, made->a_turned = a_turned, made->b_turned = b_turned, made->adds = adds;
+    made->of = of, made->columns = columns, made->adds = adds, made->is_held = is_held;
     made->a = a, made->b = b, made->group = group;
     with.products.push(made);
   }
   product &one = *with.products[int32_t(number - with.first)];
-  if (one.of != of || one.columns != columns || one.a != a || one.b != b || one.adds != adds || one.group != group)
-    wrong("lanes of a warpgroup ask for different products");
+  const bool is_same = one.of == of && one.columns == columns && one.a == a && one.b == b && one.is_held == is_held;
+  if (!is_same || one.adds != adds || one.group != group) wrong("lanes of a warpgroup ask for different products");
   one.sums[in_group] = d;
-  if (in_group % 32 == 0) {
-    const int32_t width = width_of(of);
-    const moment until = moment_of(home.unit_actor(here->warpgroup()), group + 1);
-    expect_operand(home, operand(a, rows_of_product, width, a_turned), until, one.lanes == 0);
-    expect_operand(home, operand(b, uint32_t(columns), width, b_turned), until, one.lanes == 0);
+  return one;
+}
+
+// A product whose operands lie in shared memory; is A there, too?
+inline void ask(product &one) {
+  workgroup &home = *here->home;
+  if (here->number % 32 == 0) {
+    const int32_t width = width_of(one.of);
+    const moment until = moment_of(home.unit_actor(here->warpgroup()), one.group + 1);
+    if (!one.is_held) expect_operand(home, operand(one.a, rows_of_product, width, one.a_turned), until, one.lanes == 0);
+    expect_operand(home, operand(one.b, uint32_t(one.columns), width, one.b_turned), until, one.lanes == 0);
   }
   ++one.lanes;
+}
+
+void multiply(element of, int32_t columns, bool a_turned, bool b_turned, void *d, uint64_t a, uint64_t b, bool adds) {
+  product &one = asked(of, columns, d, a, b, adds, false);
+  one.a_turned = a_turned, one.b_turned = b_turned;
+  ask(one);
+}
+
+void multiply_held(element of, int32_t columns, void *d, const uint32_t (&a)[4], uint64_t b, bool adds) {
+  product &one = asked(of, columns, d, 0, b, adds, true);
+  one.held[here->number % 128] = a;
+  one.clocks[here->number % 128] = clock_of(now());
+  ask(one);
+  go_on();
 }
 
 inline void in_step(const char *what) {
@@ -143,6 +176,7 @@ inline bool has_finished(workgroup &of, unit &with, uint32_t end) {
       multiply_now<int32_t>(of, *one);
     else
       multiply_now<float>(of, *one);
+    for (int32_t lane = 0; one->is_held && lane < 128; ++lane) with.taken[lane] = one->clocks[lane];
     free(one);
   }
   for (int32_t i = count; i < with.products.count; ++i) with.products[i - count] = with.products[i];
@@ -161,5 +195,7 @@ void wait_products(int32_t groups) {
   const uint32_t end = ended - uint32_t(groups);
   while (with.done < end && !has_finished(home, with, end)) wait_in(with.waiting, "wgmma.wait_group");
   here->knows.learn(moment_of(home.unit_actor(here->warpgroup()), end));
+  for (uint32_t lane = 0; lane < 128; ++lane) // who waited for the products waited for what lanes took for them
+    here->knows.learn(moment_of(home.lane_actor(here->number / 128 * 128 + lane), with.taken[lane]));
 }
 } // namespace imbrex::hopper

@@ -17,6 +17,10 @@ template <factors Of, int N> struct any_matrix_unit {
     static_assert(N % 8 == 0 && 8 <= N && N <= 256 && (!are_integers || N <= 24 || N % 16 == 0), "columns that there are");
     hopper::multiply(Of, N, ATurned, BTurned, d, a, b, adds);
   }
+  IMBREX_INLINE void multiply_held(float *d, const uint32_t (&a)[4], uint64_t b, bool adds) {
+    static_assert(Of == factors::tf32 && N % 8 == 0 && 8 <= N && N <= 256, "elements that fill registers");
+    hopper::multiply_held(Of, N, d, a, b, adds);
+  }
 };
 
 // A unit exists where a kernel asks for it, as on a GPU.
