@@ -66,6 +66,7 @@ class Prices:
     far: float = 0.1  # the same two from memory
     far_row: float = 0.45
     unforeseen: float = 0.0012  # a byte of A, for each row more than the hardware fetches ahead
+    anew: float = 100.0  # a row of A that passes once, from memory: each time that a step over K begins in it
     flag: float = 4000.0  # until one that was raised is seen by another core, and both were in step
     uneven: float = 0.04  # of the mean, by which the slowest thread is late where nothing else runs
 
@@ -94,7 +95,7 @@ virtual machine of an Emerald Rapids; those of L3 and memory set by hand, as pic
 """
 
 NARROW_PRICES = replace(
-    PRICES, broadcast=0.3, load=0.2, visited=0.02, lookup=3.0, walk=11.0, arrival=380.0, far_row=0.2
+    PRICES, broadcast=0.3, load=0.2, visited=0.02, lookup=3.0, walk=11.0, arrival=380.0, far_row=0.2, anew=500.0
 )
 """CPUs with sixteen registers, whose tiles have 12 multiply-adds for a row of B: too few to hide what a row
 costs that is read where it lies, and what loads cost, which a Zen 1 takes in halves.  Fitted by hand there to

@@ -5,8 +5,8 @@ The terms, in cycles, added up and shared among threads:
 - products: whole vectors at their rate, once for each step of K their way to C; up to half a vector of last
   columns is summed along K instead.  Panels of B that come from L2 each time are hidden behind them, or not.
 - A: in place where it lies as rows of K that do not crowd into one set of the L1 cache, or in long runs: the
-  first time from where it is, as whoever packs it must fetch it, too, then from the cache that holds it, and
-  no more rows side by side than the hardware foresees where they pass once; else packed: once for a block of
+  first time from where it is, as whoever packs it must fetch it, too, then from the cache that holds it, and,
+  where they pass once, no more rows side by side than the hardware foresees, in few pieces; else packed: once for a block of
   columns when it stays, once for each panel of B when B stays.
 - B: in place where it lies as long rows of N; else packed once for a block of rows, transposed where K is
   contiguous; then it streams from the cache that holds it.
@@ -92,9 +92,14 @@ def _passing(most_bytes: float, vectors: float, of: Access, plan: CpuPlan, machi
     """
     prices, array_bytes = machine.prices, _array_bytes(of, most_bytes, plan)
     is_shown_again = 2 * array_bytes <= most_bytes * plan.context.g  # windows, mostly from a cache
-    is_far = array_bytes > machine.l3_bytes // L3_PARTS and not is_shown_again
+    is_far = _is_far(array_bytes, machine) and not is_shown_again
     each, row = (prices.far, prices.far_row) if is_far else (prices.passing, prices.passing_row)
     return min(most_bytes, array_bytes / plan.context.g) * (each + row / vectors)
+
+
+def _is_far(array_bytes: float, machine: CpuMachine) -> bool:
+    """Does an array come from memory?"""
+    return array_bytes > machine.l3_bytes // L3_PARTS
 
 
 def _array_bytes(of: Access, matrix_bytes: float, plan: CpuPlan) -> float:
@@ -190,6 +195,8 @@ def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
             if is_far
             else 0.0
         )
+        if columns == gemm.n and _is_far(_array_bytes(gemm.a, elements * size, plan), machine):
+            first += (plan.k_iterations - 1) * gemm.m * prices.anew
         return first + elements * size * (prices.flow.l2 + again + unforeseen * prices.unforeseen)
     if (tiles := CPU_UNITS[t.unit].tiles) is not None:
         return passes * elements * _a_of_tiles(plan, machine, tiles)

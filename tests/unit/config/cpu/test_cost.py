@@ -174,6 +174,17 @@ def test_rows_that_pass_once_are_no_more_than_the_hardware_foresees() -> None:
         assert found == pytest.approx([600 * 1000 * 4 * c for c in costs])
 
 
+def test_rows_that_pass_once_come_from_memory_in_few_pieces() -> None:
+    """Of dot products, and of a matrix that no cache holds: a step over K more begins each row anew."""
+    priced = replace(AVX512, prices=replace(FREE, anew=1.0))
+    few = AVX512.l3_bytes // 4 // 4000
+    for rows, n, costs in ((few + 1, 1, few + 1), (few, 1, 0), (few + 1, 16, 0)):
+        gemm = GemmContext(rows, n, 1000, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+        steps = [CpuTuning(6, 16, rows, 16, k, 16, "k_blocked", "b") for k in (1008, 512)]
+        found = [cycles(t, gemm, priced) - cycles(t, gemm, replace(AVX512, prices=FREE)) for t in steps]
+        assert found == [0, costs]
+
+
 def test_tiles_of_one_vector_leave_registers_for_a_broadcast_and_of_sixteen_for_more() -> None:
     tallest = {name: [FMA.tallest(CPU_ISAS[name], v) for v in (1, 2, 3)] for name in ("avx512", "avx2")}
     assert tallest == {"avx512": [29, 14, 9], "avx2": [11, 6, 4]}
