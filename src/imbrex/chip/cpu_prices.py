@@ -95,7 +95,15 @@ virtual machine of an Emerald Rapids; those of L3 and memory set by hand, as pic
 """
 
 NARROW_PRICES = replace(
-    PRICES, broadcast=0.3, load=0.2, visited=0.02, lookup=3.0, walk=11.0, arrival=380.0, far_row=0.2, anew=500.0
+    PRICES,
+    broadcast=0.3,
+    load=0.2,
+    visited=0.02,
+    lookup=3.0,
+    walk=11.0,
+    arrival=380.0,
+    far_row=0.2,
+    anew=500.0,
 )
 """CPUs with sixteen registers, whose tiles have 12 multiply-adds for a row of B: too few to hide what a row
 costs that is read where it lies, and what loads cost, which a Zen 1 takes in halves.  Fitted by hand there to

@@ -6,8 +6,8 @@ The terms, in cycles, added up and shared among threads:
   columns is summed along K instead.  Panels of B that come from L2 each time are hidden behind them, or not.
 - A: in place where it lies as rows of K that do not crowd into one set of the L1 cache, or in long runs: the
   first time from where it is, as whoever packs it must fetch it, too, then from the cache that holds it, and,
-  where they pass once, no more rows side by side than the hardware foresees, in few pieces; else packed: once for a block of
-  columns when it stays, once for each panel of B when B stays.
+  where they pass once, no more rows side by side than the hardware foresees, in few pieces; else packed: once
+  for a block of columns when it stays, once for each panel of B when B stays.
 - B: in place where it lies as long rows of N; else packed once for a block of rows, transposed where K is
   contiguous; then it streams from the cache that holds it.
 - C: stored from registers, or through a tile, and read again in all steps but the first; awaited, where its
