@@ -120,7 +120,7 @@ class ProductRates:
     turning: float
     """The same for an element of an operand that is turned on its way there, and can be copied by itself."""
     turning_step: float
-    """Cycles of a step at the least where an operand is turned so."""
+    """Cycles of a step until those are there."""
     pieces: float
     """Cycles of a step until those pieces are in registers."""
     issue: float

@@ -201,7 +201,7 @@ class Tile:
         """Cycles of the producer where it loads by ordinary accesses; they are not shared in a cluster."""
         t, size = self.plan.tuning, self.plan.context.dtype.bytes
         given = self.plan.oriented
-        total = least = 0.0
+        total = 0.0
         tiles = self.plan.a_tile, self.plan.b_tile
         parts = zip((given.a, given.b), tiles, self.plan.turned, self.plan.copied, strict=True)
         for access, tile, turned, copied in parts:
@@ -211,7 +211,8 @@ class Tile:
             is_windowed = _is_windowed(access, given.k)
             index = self.rates.window if is_windowed else 1.0
             if turned and size >= COPY_BYTES:
-                spent, least = self.rates.turning * index / size, self.rates.turning_step
+                spent = self.rates.turning * index / size
+                total += self.rates.turning_step
             elif (width >= COPY_BYTES or not is_windowed) and not turned:
                 is_whole = width >= COPY_BYTES
                 spent = (self.rates.copying if is_whole else self.rates.copying_pieces) * index / width
@@ -219,7 +220,7 @@ class Tile:
             else:
                 spent = self.rates.ordinary * index / width + self.rates.issue / (size if turned else width)
             total += extent * t.k_per_block * size * spent / WARPGROUP
-        return max(total, least)
+        return total
 
     @cached_property
     def epilogue(self) -> float:

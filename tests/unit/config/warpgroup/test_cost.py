@@ -50,8 +50,8 @@ BYTES = ("shared_bytes", "l2_rows", *(f"{of}_bytes" for of in "memory first stor
 SHAPES = ("near", "streams", "memory_norm")
 """No prices: a number of neighbours, and exponents."""
 STORES = ("strided", "phased", "turned_store", "turned_halves", "narrow_store")
-OTHERS = ("launch", "transposed_bytes", "cached_bytes", "read_apart", "whole_rows", "turning_step", *STORES)
-"""Of copies, of large arrays, of few columns that are turned and of results that lie otherwise."""
+OTHERS = ("launch", "transposed_bytes", "cached_bytes", "read_apart", "whole_rows", *STORES)
+"""Of copies, of large arrays and of results that lie otherwise."""
 WINDOWS = ("walked_row", "ordinary", "issue", "window")
 PRICES = [f.name for f in fields(ProductRates) if f.name not in (*SHAPES, *OTHERS, *WINDOWS)]
 
