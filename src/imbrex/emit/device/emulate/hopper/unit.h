@@ -128,7 +128,7 @@ inline product &asked(element of, int32_t columns, void *d, uint64_t a, uint64_t
   return one;
 }
 
-// A product whose operands lie in shared memory; is A there, too?
+// One more lane asks; the first of each warp sees to what the unit will read of shared memory.
 inline void ask(product &one) {
   workgroup &home = *here->home;
   if (here->number % 32 == 0) {
