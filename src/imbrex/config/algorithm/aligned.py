@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Final
 
 from imbrex.chip import VECTOR_BYTES
@@ -20,6 +21,8 @@ __all__ = ["ALREADY", "Aligned", "aligned"]
 
 ALREADY: Final = f"rows of both operands are multiples of {VECTOR_BYTES} bytes"
 READ: Final[tuple[Operand, ...]] = ("a", "b")
+HELD: Final = 4
+"""Bytes of elements that the matrix unit takes along k only, and one operand of which it has from registers."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +37,16 @@ class Aligned:
 
 
 def aligned(task: GemmTask) -> Aligned | None:
-    """None where both operands can be read where they are."""
-    size, dims = task.dtype.bytes, dict(task.dims)
-    packed = dict[Operand, ChannelsLast]()
-    for role in READ:
-        below = task.below[role]
-        if of := copies.aligned(dims[role], size, strides(Map(below)) if below else None):
-            packed[role] = of
-    if not packed:
+    """None where both operands can be read where they are.
+
+    The matrix unit may have one operand of tf32 from registers, which need not have k together: of the ways
+    to copy something the one that moves the fewest bytes.
+    """
+    ways = [_copies(task, held) for held in ((None, *READ) if task.dtype.bytes == HELD else (None,))]
+    packed = min(filter(None, ways), key=lambda way: sum(prod(d.size for d in of.packed) for of in way.values()), default=None)
+    if packed is None:
         return None
+    size, dims = task.dtype.bytes, dict(task.dims)
     rounded = {of.channel: of.packed[-1].size for of in packed.values()}
     dims |= {role: of.packed for role, of in packed.items()}
     grown: dict[Operand, tuple[Layer, ...]] = {role: overhang(dims[role], **rounded) for role in OPERANDS}
@@ -50,3 +54,14 @@ def aligned(task: GemmTask) -> Aligned | None:
     whole = {role: (*grown[role], *(() if role in packed else task.below[role])) for role in OPERANDS}
     moved: dict[Operand, Boxes] = {r: Boxes(of.placed, copies.items(of, size)) for r, of in packed.items()}
     return Aligned(replace(task, dims=dims, below=whole), moved, grown)
+
+
+def _copies(task: GemmTask, held: Operand | None) -> dict[Operand, ChannelsLast]:
+    """How A and B are copied where the matrix unit has one of them, or none, from registers."""
+    found = dict[Operand, ChannelsLast]()
+    for role in READ:
+        dims, below = task.dims[role], task.below[role]
+        apart = strides(Map(below)) if below else None
+        if of := copies.aligned(dims, task.dtype.bytes, apart, is_held=role == held):
+            found[role] = of
+    return found

@@ -29,14 +29,14 @@ EITHER: Final = 2
 
 
 def aligned(
-    array: Sequence[Dim], element_bytes: int, strides: Sequence[int] | None = None
+    array: Sequence[Dim], element_bytes: int, strides: Sequence[int] | None = None, is_held: bool = False
 ) -> ChannelsLast | None:
     """How an operand is copied, one of whose dims is named "k"; None where it serves as it is.
 
-    strides: where it has gaps.
+    strides: where it has gaps.  is_held: the matrix unit has it from registers, and need not have k together.
     """
     dims = tuple(array)
-    wants_k = element_bytes != EITHER or is_channels_last(dims, "k")
+    wants_k = not (is_held or element_bytes == EITHER) or is_channels_last(dims, "k")
     found = ChannelsLast(dims, "k" if wants_k else dims[-1].name, max(1, VECTOR_BYTES // element_bytes))
     if strides is None:
         is_apart = found.packed[-1].size == dict(dims)[found.channel]
