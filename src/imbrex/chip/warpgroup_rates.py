@@ -121,6 +121,8 @@ class ProductRates:
     """The same for an element of an operand that is turned on its way there, and can be copied by itself."""
     turning_step: float
     """Cycles of a step until those are there."""
+    known: float
+    """The same for an element of a window whose tap the compiler knows, as `fill_tile` has it."""
     pieces: float
     """Cycles of a step until those pieces are in registers."""
     issue: float

@@ -26,6 +26,8 @@ from imbrex.view.stage.shared_tile import SharedTile
 __all__ = ["HELD_READS", "Multiplied", "Tile", "TileOperand", "crosses"]
 
 MATRIX_BYTES: Final = 2
+MOST_UNROLLED: Final = 128
+"""Loads of a lane for a tile up to which each is code of its own, as `device/cuda/lanes.h` has it."""
 HELD_READS: Final = 2
 """Times that shared memory is read for A in registers: a warp's lanes meet half of the banks."""
 
@@ -203,14 +205,18 @@ class Tile:
         given = self.plan.oriented
         total = 0.0
         tiles = self.plan.a_tile, self.plan.b_tile
-        parts = zip((given.a, given.b), tiles, self.plan.turned, self.plan.copied, strict=True)
-        for access, tile, turned, copied in parts:
+        operands, sizes = (given.a, given.b), (given.m, given.n)
+        parts = zip(operands, sizes, tiles, self.plan.turned, self.plan.copied, strict=True)
+        for access, whole, tile, turned, copied in parts:
             if copied:
                 continue
             width, extent = max(access.vector) * size, tile.d
             is_windowed = _is_windowed(access, given.k)
             index = self.rates.window if is_windowed else 1.0
-            if turned and size >= COPY_BYTES:
+            is_shown_again = access.repeats(given.g * given.k * whole)
+            if is_shown_again and not turned and width == size and _knows_taps(tile):
+                spent = self.rates.known / size
+            elif turned and size >= COPY_BYTES:
                 spent = self.rates.turning * index / size
                 total += self.rates.turning_step
             elif (width >= COPY_BYTES or not is_windowed) and not turned:
@@ -273,6 +279,11 @@ def _stored(columns: int, size: int, along: bool) -> int:
     if columns < ROW_BYTES // size and not along:
         return columns
     return round_up(columns, piece_columns(columns, size))
+
+
+def _knows_taps(tile: SharedTile) -> bool:
+    """Has each load of a lane one k, a number: do lanes lie along d, in whole rows, and are their loads few?"""
+    return tile.major == "d" and tile.d % WARPGROUP == 0 and tile.k * tile.d <= MOST_UNROLLED * WARPGROUP
 
 
 def _is_windowed(access: Access, total: int) -> bool:

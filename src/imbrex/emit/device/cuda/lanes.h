@@ -19,7 +19,7 @@ template <class F> constexpr bool stays_whole = F::along_k == F::is_k_major || F
 template <class F> constexpr bool passes_registers = !stays_whole<F> || F::width * F::element_bytes < 4;
 
 // Loads of a lane for a tile up to which each is code of its own: where k is a window's tap, its place is then a number.
-constexpr int MOST_UNROLLED = 64;
+constexpr int MOST_UNROLLED = 128;
 
 // Shares of `all` of at most `most` each that are as few, and then as equal, as can be: how much the first has.
 constexpr int even_share(int all, int most) {
@@ -126,7 +126,7 @@ template <class F> IMBREX_INLINE void fill_tile(const F &feed, uint32_t tile, in
     }
   } else {
     constexpr int batch_size = even_share(turns, F::registers * 4 / (bytes < 4 ? 4 : bytes));
-    constexpr int at_a_time = turns <= MOST_UNROLLED ? turns / batch_size : 1; // each with its k known to the compiler
+    constexpr int at_a_time = turns <= MOST_UNROLLED ? (turns + batch_size - 1) / batch_size : 1;
     typedef word<bytes> piece;
     typedef word<F::element_bytes> element;
 #pragma unroll at_a_time
