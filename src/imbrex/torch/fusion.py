@@ -18,6 +18,7 @@ from functools import cache, wraps
 from importlib import import_module
 from typing import Any, Final
 
+from imbrex.torch.activation import FUNCTIONS, MODULES
 from imbrex.torch.attributes import Attributes
 from imbrex.torch.traced import is_fake, traced, tracing
 
@@ -39,31 +40,6 @@ _nn: Any = torch.nn
 _F: Any = torch.nn.functional
 _iadd: Any = operator.iadd  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
-Read = Callable[[Any], str | None]
-MODULES: Final[Mapping[Any, Read]] = {
-    _nn.ReLU: lambda m: "relu",
-    _nn.ReLU6: lambda m: "relu6",
-    _nn.LeakyReLU: lambda m: "leaky_relu" if m.negative_slope == 0.01 else None,
-    _nn.Hardswish: lambda m: "hardswish",
-    _nn.Sigmoid: lambda m: "sigmoid",
-    _nn.Tanh: lambda m: "tanh",
-    _nn.SiLU: lambda m: "silu",
-    _nn.Softplus: lambda m: "softplus" if (m.beta, m.threshold) == (1, 20) else None,
-    _nn.GELU: lambda m: {"none": "gelu", "tanh": "gelu_tanh"}.get(m.approximate),
-}
-"""Activations that are modules: which one it is, None where it has other parameters than ours."""
-FUNCTIONS: Final[Mapping[Any, str]] = {
-    **dict.fromkeys((_F.relu, torch.relu, torch.relu_, "relu", "relu_"), "relu"),
-    **dict.fromkeys((_F.sigmoid, torch.sigmoid, "sigmoid", "sigmoid_"), "sigmoid"),
-    **dict.fromkeys((_F.tanh, torch.tanh, "tanh", "tanh_"), "tanh"),
-    _F.relu6: "relu6",
-    _F.leaky_relu: "leaky_relu",
-    _F.hardswish: "hardswish",
-    _F.silu: "silu",
-    _F.softplus: "softplus",
-    _F.gelu: "gelu",
-}
-"""Activations that are functions, or methods by name, with torch's own parameters."""
 ADDITIONS: Final = (operator.add, _iadd, torch.add, "add", "add_")
 INTO_FIRST: Final = (_iadd, "add_")
 
@@ -90,7 +66,7 @@ class Fused:
             return forward(self, *given, **named)
         if torch.jit.is_tracing():  # torch.jit's graphs serve later calls with gradients, too
             return forward(self, *given)
-        if "_imbrex_program" not in self.__dict__ and torch.compiler.is_compiling():
+        if self.__dict__.get("_imbrex_program") is None and torch.compiler.is_compiling():
             return forward(self, *given)  # of a copy that was not called yet: torch.compile sees no tracers
         program = self.imbrex_program()
         if not program.serves(given):
@@ -104,15 +80,17 @@ class Fused:
 
     def __reduce_ex__(self: Any, protocol: Any) -> tuple[Any, ...]:
         """State for `pickle` and `deepcopy`: of the class that torch's module had, then of this one."""
-        state = {key: value for key, value in self.__dict__.items() if key != "_imbrex_program"}
-        return _made, (self.imbrex_of,), state
+        of = self.imbrex_of
+        if of.__reduce__ is not object.__reduce__ or of.__reduce_ex__ is not object.__reduce_ex__:
+            return of.__reduce_ex__(self, protocol)
+        return _made, (of,), self.__getstate__()
 
 
 @dataclass(frozen=True)
 class _Program:
     """forward: of a container and of `count` tensors.  children: those of the modules on the way to what it
     calls, now and as they were traced, and read: what else these hold.  hooks, own: of what is fused, each
-    module's hooks and attributes.
+    module's hooks and attributes; activations: of these modules each with its name.
     """
 
     forward: Callable[..., Any]
@@ -120,18 +98,30 @@ class _Program:
     children: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...]
     read: tuple[Attributes, ...]
     norms: tuple[Any, ...]
+    activations: tuple[tuple[Any, str], ...]
     hooks: tuple[Mapping[int, Any], ...]
     own: tuple[Mapping[str, Any], ...]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """None: a copy of the container makes its own."""
+        return type(None), ()
+
     def serves(self, given: tuple[Any, ...]) -> bool:
         """Would the container's own forward compute the same, and nothing else happen?"""
-        if len(given) != self.count or any(self.hooks) or any(norm.training for norm in self.norms):
+        if len(given) != self.count or any(self.hooks) or not all(map(_is_folded, self.norms)):
+            return False
+        if any(MODULES[type(module)](module) != name for module, name in self.activations):
             return False
         if any(now != then for now, then in self.children) or any("forward" in own for own in self.own):
             return False
         if not all(type(value) is torch.Tensor or is_fake(value) for value in given):
             return False
         return all(attributes.is_same() for attributes in self.read)
+
+
+def _is_folded(norm: Any) -> bool:
+    """Has it statistics of its own, which it uses?"""
+    return not norm.training and norm._buffers.get("running_mean") is not None
 
 
 def _first_program(container: Any) -> _Program:
@@ -304,8 +294,9 @@ def _program(container: Any, wanted: Sequence[Chain]) -> _Program:
     each = [(m._forward_hooks, m._forward_pre_hooks) for m in fused]
     hooks = (*(of for pair in each for of in pair), *_OF_ALL)
     own = tuple([module.__dict__ for module in fused])
+    activations = tuple([(m, MODULES[type(m)](m) or "") for m in fused if type(m) in MODULES])
     read = tuple(map(Attributes, above))
-    return _Program(scope["forward"], count, children, read, tuple(norms), hooks, own)
+    return _Program(scope["forward"], count, children, read, tuple(norms), activations, hooks, own)
 
 
 _modules: Any = import_module("torch.nn.modules.module")

@@ -1,17 +1,22 @@
 """Traced: the graph of a module's own forward, whose children are called and not looked into.
 
 Law: a graph is all that the forward does with tensors.  One that keeps something in its module, makes tensors
-of none that it was given, or draws random numbers, which may decide what it does, has none; and tracing
-leaves the module and all generators as they were.
+of none that it was given, draws random numbers, which may decide what it does, computes in a region of its
+own of autocast, gradients or inference, or asks for the type of what it computes, has none; and tracing
+leaves the module and all generators as they were.  What it is given are tensors of torch's own.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from copy import copy
+from functools import partial
 from importlib import import_module
+from inspect import unwrap
+from types import FunctionType
 from typing import Any, Final
 
 from imbrex.torch.example import drawn
@@ -48,6 +53,12 @@ class _Tracer(fx.Tracer):
         self.above: Any = super()
         self.above.__init__()
         self.thread = threading.get_ident()
+        self.region = _region()
+
+    def create_node(self, *given: Any, **named: Any) -> Any:
+        if _region() != self.region:
+            raise TypeError("the forward computes in a region of its own of autocast, gradients or inference")
+        return self.above.create_node(*given, **named)
 
     def call_module(self, m: Any, forward: Any, args: Any, kwargs: Any) -> Any:
         if threading.get_ident() != self.thread:
@@ -61,6 +72,41 @@ class _Tracer(fx.Tracer):
 
     def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
         return True
+
+
+def _region() -> tuple[Any, ...]:
+    """What a forward may set for some of its calls; of autocast how many regions are within each other."""
+    torch.autocast_increment_nesting()
+    return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.autocast_decrement_nesting()
+
+
+@contextmanager
+def _answering(module: Any) -> Generator[None]:
+    """In the block `isinstance` of a module's code answers what it will of tensors, and not of torch.fx's."""
+    found = (unwrap(value) for of in type(module).__mro__ for value in vars(of).values() if callable(value))
+    own = (one for one in found if isinstance(one, FunctionType) and not one.__module__.startswith("torch."))
+    scopes = {id(one.__globals__): one.__globals__ for one in (*own, torch.is_tensor)}
+    changed = [scope for scope in scopes.values() if "isinstance" not in scope]
+    held = {**dict(module.named_buffers()), **dict(module.named_parameters(remove_duplicate=False))}
+    for scope in changed:
+        scope["isinstance"] = partial(_is_instance, held)
+    try:
+        yield
+    finally:
+        for scope in changed:
+            del scope["isinstance"]
+
+
+def _is_instance(held: Mapping[str, Any], value: Any, kinds: Any) -> bool:
+    """The answer of `isinstance` once what stands for tensors are some.  held: parameters and buffers."""
+    if not isinstance(value, fx.Proxy) or isinstance(value, kinds):
+        return isinstance(value, kinds)
+    node = value.node
+    if node.op == "placeholder" and not node.target.startswith("*"):
+        return issubclass(torch.Tensor, kinds)
+    if node.op == "get_attr" and node.target in held:
+        return isinstance(held[node.target], kinds)
+    raise TypeError("the forward asks for the type of what it computes")
 
 
 tracing: Final = threading.RLock()
@@ -79,7 +125,7 @@ def _traced(module: Any) -> Any:
     held = {name: copy(state[name]) for name in state if isinstance(state[name], _HELD)}
     module.__class__ = getattr(module, "imbrex_of", before)
     try:
-        with drawn() as draws:
+        with drawn() as draws, torch.inference_mode(False), torch.no_grad(), _answering(module):
             graph = _Tracer().trace(module)
     finally:
         module.__class__ = before

@@ -81,6 +81,15 @@ def test_a_fused_activation_has_the_gradient_of_torchs(name: str) -> None:
         torch.testing.assert_close(ours_, theirs, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_the_gradient_of_an_activation_has_a_gradient(name: str) -> None:
+    row = ACTIVATIONS[name]
+    assert torch.autograd.gradcheck(row.backward, (some(3, 4), some(4, 3).mT))
+    with torch.no_grad():
+        fast = row.backward(some(3, 4), some(4, 3).mT)
+    torch.testing.assert_close(fast, row.backward(some(3, 4), some(4, 3).mT))
+
+
 @pytest.mark.parametrize("fallback", [False, True])
 def test_sums_are_kept_and_not_computed_again(fallback: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a convolution and of a product: one kernel forward, and one by each factor back."""
