@@ -31,6 +31,7 @@ FUNCTIONS: Final[Mapping[Any, Any]] = {
     _F.linear: call.linear,
 }
 """Ours by torch's, which take the same arguments."""
+_KNOWN: Final = {"example_value", "val"}
 NORM: Final = 8
 """Arguments of `batch_norm`: input, mean, variance, weight, bias, training, momentum, epsilon."""
 
@@ -84,7 +85,7 @@ def _swap(first: Any, graph: Any) -> None:
     named: dict[str, Any] = {"fallback": True, "batches": "any"}
     nodes, norm = [first], None
     while ours is not call.conv_transpose2d and (after := only_user(nodes[-1])) is not None:
-        if is_changed(first, after, nodes, graph, None):
+        if is_changed(first, after, nodes, graph, None) or _is_outside(after, nodes[-1]):
             break
         is_sum = not {"residual", "activation"} & named.keys()
         if is_sum and norm is None and ours is call.conv2d and _is_norm(after, nodes[-1]):
@@ -104,6 +105,17 @@ def _swap(first: Any, graph: Any) -> None:
     nodes[-1].replace_all_uses_with(made)
     for node in reversed(nodes):
         graph.erase_node(node)
+
+
+def _is_outside(after: Any, before: Any) -> bool:
+    """Does a region, as of autocast or without gradients, begin or end between the two?  Tracing knows the
+    value of every other call.
+    """
+    while (after := after.prev) is not before:
+        is_known = bool(_KNOWN & after.meta.keys()) or after.target in (folded, operator.getitem)
+        if after.op == "call_function" and not is_known:
+            return True
+    return False
 
 
 def _is_alike(other: Any, total: Any, first: Any) -> bool:

@@ -123,6 +123,31 @@ def test_sizes_without_a_number_are_compared() -> None:
     assert calls(graphs[0]) == [("linear", "", False, True), ("linear", "", False, False)]
 
 
+@pytest.mark.parametrize(
+    "region", [lambda: torch.autocast("cpu", dtype=torch.bfloat16), torch.no_grad, torch.inference_mode]
+)
+def test_a_layer_stays_in_its_region(region: Any) -> None:
+    """What follows outside of it is not fused, and what follows within it is."""
+    layer, graphs = torch.nn.Linear(4, 4), list[Any]()
+
+    def both(x: Any) -> Any:
+        with region():
+            y, z = layer(x), torch.sigmoid(layer(x))
+        return torch.relu(y) + z
+
+    def seen(graph: Any, inputs: Any) -> Any:
+        graphs.append(graph)
+        return lambda *given: (given[0],)  # nothing is computed
+
+    registry: Any = import_module("torch._dynamo.backends.registry")
+    torch._dynamo.reset()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(registry._BACKENDS, "seen", None)
+        patch.setitem(registry._COMPILER_FNS, "seen", seen)
+        torch.compile(both, backend=ours.backend, options={"inner": "seen"}, fullgraph=True)(torch.ones(3, 4))
+    assert calls(graphs[0]) == [("linear", "", False, False), ("linear", "sigmoid", False, False)]
+
+
 def test_torch_finds_it_by_name() -> None:
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
     assert project["entry-points"]["torch_dynamo_backends"] == {"imbrex": "imbrex.torch:backend"}
