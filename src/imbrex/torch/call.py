@@ -127,13 +127,34 @@ def conv_transpose2d(
     shape = _transposed_shape(input, weight, moves, whole("groups", groups, 1))
     expect_fit("bias", bias, shape[1:2])
     expect_fit("residual", residual, shape)
-    both = [around[0], around[0], around[1], around[1]]
-    result = _data(input, weight, shape, steps, both, apart, groups, *kernels(fallback, batches))
+    result = _transposed(input, weight, moves, groups, shape, kernels(fallback, batches))
     if bias is not None:
         result = result + bias.to(result.dtype).reshape(-1, 1, 1)
     if residual is not None:
         result = result + residual.to(result.dtype)
     return finished(result, None, activation or "")
+
+
+def _transposed(
+    input: Any,
+    weight: Any,
+    moves: Sequence[Sequence[int]],
+    groups: int,
+    shape: Sequence[int],
+    answering: tuple[bool, Batches],
+) -> Any:
+    """That transposed convolution.  It is the gradient of one by images of `shape`, unless output padding is
+    a stride or more: then that has more windows than `input`, and what no padding cuts is cut, and widened.
+    """
+    steps, around, apart, further = moves
+    if all(more < step for more, step in zip(further, steps, strict=True)):
+        both = [around[0], around[0], around[1], around[1]]
+        return _data(input, weight, shape, steps, both, apart, groups, *answering)
+    none = (0, 0)
+    whole_shape = _transposed_shape(input, weight, (steps, none, apart, none), groups)
+    found = _data(input, weight, whole_shape, steps, [0, 0, 0, 0], apart, groups, *answering)
+    (top, left), (more_rows, more_columns) = around, further
+    return torch.nn.functional.pad(found, (-left, more_columns - left, -top, more_rows - top))
 
 
 def _transposed_shape(input: Any, weight: Any, moves: Sequence[Sequence[int]], groups: int) -> list[int]:

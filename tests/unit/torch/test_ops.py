@@ -151,7 +151,12 @@ def test_windows_are_torchs(words: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [{}, {"stride": 2, "padding": 1, "output_padding": (1, 0)}, {"groups": 2, "dilation": (1, 2)}],
+    [
+        {},
+        {"stride": 2, "padding": 1, "output_padding": (1, 0)},
+        {"groups": 2, "dilation": (1, 2)},
+        {"stride": (1, 2), "padding": (1, 0), "dilation": (3, 5), "output_padding": (2, 4)},
+    ],
 )
 def test_conv_transpose2d_is_torchs(words: dict[str, Any]) -> None:
     x, w, bias = some(*X), some(4, 3, 3, 2), some(3 * words.get("groups", 1))
