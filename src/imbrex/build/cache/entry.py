@@ -21,6 +21,8 @@ __all__ = ["MANIFEST", "entry_bytes", "is_intact", "make_directory", "parsed", "
 
 MANIFEST = "manifest.json"
 _MOST_MANIFEST_BYTES = 1 << 20
+_MOST_REMOVED = 16
+"""How often others may remove a directory while its own are made."""
 Owners = frozenset[int]
 
 
@@ -73,11 +75,14 @@ def parsed(data: bytes | str) -> object:
 
 def make_directory(path: Path) -> None:
     """Make it with all above it that is missing, and writable by nobody else, whatever the umask is."""
-    missing = [path]
+    missing, refused = [path], 0
     while missing:
         try:
             os.mkdir(missing[-1], 0o755)
         except FileNotFoundError:
+            refused += 1
+            if refused > _MOST_REMOVED and missing[-1].parent.is_dir():  # as in /proc, which makes none
+                raise
             missing.append(missing[-1].parent)
             continue
         except FileExistsError:
