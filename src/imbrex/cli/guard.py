@@ -6,13 +6,14 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn, TextIO
 
 import click
 
 from imbrex.diagnostic import Diagnostic, printable
 
-__all__ = ["FAILED", "Misused", "fault_text", "guarded"]
+__all__ = ["FAILED", "Misused", "fault_text", "guarded", "open_streams"]
 
 FAILED = 1
 """A mistake in the input, or a result that is not right."""
@@ -34,6 +35,7 @@ def guarded(command: click.Command, arguments: Sequence[str] | None) -> NoReturn
     """Run the command and leave with its exit code; `--traceback`, anywhere, shows where an error is from."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     words = [word for word in given if word != TRACEBACK]
+    open_streams()
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -50,6 +52,20 @@ def guarded(command: click.Command, arguments: Sequence[str] | None) -> NoReturn
             raise
         code = _reported(error, words)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def open_streams() -> None:
+    """Makes null devices of standard streams that whoever called has closed: a file that is opened later
+    would be in their place, and what is written or started would meet it.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            with suppress(OSError):
+                os.fstat(number)
+                continue
+            opened = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(opened, True)
+            setattr(sys, name, open(opened, "w" if number else "r", encoding="utf-8"))
 
 
 def _reported(error: Exception, words: Sequence[str]) -> int:
