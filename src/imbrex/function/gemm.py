@@ -153,6 +153,8 @@ def _product(
     """given: a, b, c, out, and scales of blocks.  more: what the epilogue reads."""
     a, b, c, out, blocks = given
     alpha, beta = options.checked()
+    if c is None and beta not in (0.0, 1.0):
+        raise ValueError(f"'beta' is {beta:g}, and there is no 'c' that it multiplies; 'out' is not read")
     beta = 0.0 if c is None else beta
     for name, value in (("a", a), ("b", b)):
         expect_numbers(value, name)

@@ -197,6 +197,7 @@ def test_sequences_and_scalars_of_numpy() -> None:
             ValueError,
             "stride_c = 8 lets the 2 matrices of c overlap",
         ),
+        (lambda: gemm(A, B, beta=0.5), ValueError, "'beta' is 0.5, and there is no 'c' that it multiplies"),
         (lambda: gemm(A, B, alpha=float("nan")), ValueError, "'alpha' should be a finite number"),
         (lambda: gemm(None, B), TypeError, "'a' should be an array"),
         (lambda: gemm(np.ma.masked_array(A), B), TypeError, "'a' is a masked array"),
