@@ -130,8 +130,8 @@ class _GemmOptions(NamedTuple):
         """Batches, algorithm and the effort of a tuning."""
         return self.batches, self.algorithm, self.tune
 
-    def checked(self) -> tuple[float, float]:
-        """alpha and beta; TypeError and ValueError for words that say nothing."""
+    def checked(self, c: Any) -> tuple[float, float]:
+        """alpha and beta, 0 without a `c`; TypeError and ValueError for words that say nothing."""
         for name, value in zip(("transpose_a", "transpose_b"), self.transposes, strict=True):
             truth(name, value)
         expect_named(self.target)
@@ -140,7 +140,10 @@ class _GemmOptions(NamedTuple):
         expect_batches(self.batches)
         open_ones = "any" if self.batches == "any" else None
         expect_effort(self.tune, algorithm=self.algorithm, batches=open_ones)
-        return number("alpha", self.alpha), number("beta", self.beta)
+        alpha, beta = number("alpha", self.alpha), number("beta", self.beta)
+        if c is None and beta not in (0.0, 1.0):
+            raise ValueError(f"'beta' is {beta:g}, and there is no 'c' that it multiplies; 'out' is not read")
+        return alpha, 0.0 if c is None else beta
 
 
 def _product(
@@ -152,10 +155,7 @@ def _product(
 ) -> Any:
     """given: a, b, c, out, and scales of blocks.  more: what the epilogue reads."""
     a, b, c, out, blocks = given
-    alpha, beta = options.checked()
-    if c is None and beta not in (0.0, 1.0):
-        raise ValueError(f"'beta' is {beta:g}, and there is no 'c' that it multiplies; 'out' is not read")
-    beta = 0.0 if c is None else beta
+    alpha, beta = options.checked(c)
     for name, value in (("a", a), ("b", b)):
         expect_numbers(value, name)
     memory = memory_of(a, options.target)

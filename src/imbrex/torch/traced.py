@@ -82,7 +82,7 @@ def _region() -> tuple[Any, ...]:
 
 @contextmanager
 def _answering(module: Any) -> Generator[None]:
-    """In the block `isinstance` of a module's code answers what it will of tensors, and not of torch.fx's."""
+    """Has `isinstance` in a module's code answer what it will of tensors, and not of torch.fx's."""
     found = (unwrap(value) for of in type(module).__mro__ for value in vars(of).values() if callable(value))
     own = (one for one in found if isinstance(one, FunctionType) and not one.__module__.startswith("torch."))
     scopes = {id(one.__globals__): one.__globals__ for one in (*own, torch.is_tensor)}
