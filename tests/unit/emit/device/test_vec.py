@@ -74,6 +74,16 @@ def test_masks_choose_lanes_and_touch_no_others(device: Device, kind: str) -> No
         np.testing.assert_array_equal(kept, np.where(on, source.astype(kept.dtype), 1))
 
 
+@pytest.mark.parametrize("kind", ["f32", "f64", "i32"])
+def test_first_lanes_are_all_that_is_stored(device: Device, kind: str) -> None:
+    dtype, lanes = TYPES[kind][0], device.width[kind]
+    source = np.arange(1, lanes + 1).astype(dtype)
+    for count in range(1, lanes + 1):
+        to = np.full(lanes + 1, 99, dtype)
+        device.call(f"first_{kind}", to, source, (1 << count) - 1)
+        np.testing.assert_array_equal(to, [*source[:count], *[99] * (lanes + 1 - count)])
+
+
 @pytest.mark.parametrize("kind", TYPES)
 def test_lanes_off_may_lie_on_no_page(device: Device, kind: str) -> None:
     """The array ends with its page, and the next page may not be read; nor the one before the first."""

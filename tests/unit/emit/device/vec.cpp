@@ -38,6 +38,10 @@ extern "C" void masked_f16(f16 *to, const f16 *from, float *kept, uint32_t mask)
 extern "C" void masked_bf16(bf16 *to, const bf16 *from, float *kept, uint32_t mask) { masked(to, from, kept, mask); }
 extern "C" void masked_i8(int8_t *to, const int8_t *from, int32_t *kept, uint32_t mask) { masked(to, from, kept, mask); }
 
+extern "C" void first_f32(float *to, const float *from, uint32_t mask) { store_first<float>(to, load<float>(from), mask); }
+extern "C" void first_f64(double *to, const double *from, uint32_t mask) { store_first<double>(to, load<double>(from), mask); }
+extern "C" void first_i32(int32_t *to, const int32_t *from, uint32_t mask) { store_first<int32_t>(to, load<int32_t>(from), mask); }
+
 template <class T> static void square(T *p) {
   vec<T> rows[width<T>];
   for (int i = 0; i < width<T>; ++i) rows[i] = load<T>(p + i * width<T>);

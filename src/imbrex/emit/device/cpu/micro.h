@@ -71,7 +71,7 @@ static __attribute__((noinline)) void pair_kernel(int64_t k_count, const A &sour
   typedef sum_of_unit<U> T;
   auto a = cursor<MR>(source);
   B b = panel;
-  const Sink sink = put;
+  const Sink sink = held(put);
   constexpr int chunk = decltype(a)::chunk, together = unit<U>::together, pairs = (MR + 1) / 2;
   vec<T> acc[pairs][2 * NV] = {};
   typename unit<U>::words row[2 * NV];
@@ -115,7 +115,7 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, const A &sou
   typedef sum_of_unit<U> T;
   auto a = cursor<MR>(source);
   B b = panel;
-  const Sink sink = put;
+  const Sink sink = held(put);
   constexpr int chunk = decltype(a)::chunk, together = unit<U>::together;
   vec<T> acc[MR][NV];
   typename unit<U>::words row[NV];
@@ -151,10 +151,7 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, const A &sou
       b.next(row);
       rank_one<U, MR, NV>(acc, a, int(k), row, some);
     }
-#pragma GCC unroll 32
-  for (int m = 0; m < MR; ++m)
-#pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) sink(m, v, acc[m][v]);
+  put_tile<T>(sink, acc);
 }
 
 // A register tile, by the loop of its unit.

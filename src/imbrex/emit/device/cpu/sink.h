@@ -34,12 +34,16 @@ template <class T, class S, int V> struct c_sink {
     return is_even ? step : 0;
   }
   void operator()(int m, int v, vec<T> sum) const {
+    if (v + 1 < V) return put_whole(m, v, sum);
     S *to = at(m, v);
     if (alpha != 1) sum = times(alpha, sum);
-    if (v + 1 < V)
-      store<T>(to, beta != 0 ? vec<T>(sum + beta * load<T>(to)) : sum);
-    else
-      store<T>(to, beta != 0 ? vec<T>(sum + beta * load<T>(to, last)) : sum, last);
+    store_first<T>(to, beta != 0 ? vec<T>(sum + beta * load<T>(to, last)) : sum, last);
+  }
+  bool is_whole() const { return last == all_lanes<T>; }
+  void put_whole(int m, int v, vec<T> sum) const {
+    S *to = at(m, v);
+    if (alpha != 1) sum = times(alpha, sum);
+    store<T>(to, beta != 0 ? vec<T>(sum + beta * load<T>(to)) : sum);
   }
   void put(int m, int c, T sum) const {
     S *to = p + row[m] + c;
@@ -55,9 +59,46 @@ template <class T, class Sink> struct c_added {
   int64_t step;
   auto at(int m, int v) const { return sink.at(m, v); }
   void operator()(int m, int v, vec<T> sum) const { sink(m, v, sum + load<T>(kept + m * step + v * width<T>)); }
+  bool is_whole() const { return sink.is_whole(); }
+  void put_whole(int m, int v, vec<T> sum) const { sink.put_whole(m, v, sum + load<T>(kept + m * step + v * width<T>)); }
   void put(int m, int c, T sum) const { sink.put(m, c, sum + kept[m * step + c]); }
   void skip(int count) { sink.skip(count), kept += count; }
 };
 template <class Sink> constexpr bool is_c_added = false;
 template <class T, class Sink> constexpr bool is_c_added<c_added<T, Sink>> = true;
+
+// A sink in registers of one's own.  What its words were written by, one by one, is read so, too: as vectors, it would wait
+// until all stores before them are done, those of the tile before included.
+template <class Sink> IMBREX_INLINE Sink held(const Sink &sink) { return sink; }
+template <class T, class S, int V> IMBREX_INLINE c_sink<T, S, V> held(const c_sink<T, S, V> &sink) {
+  S *p = sink.p;
+  const int64_t *row = sink.row;
+  mask_t last = sink.last;
+  auto alpha = bit_cast<typename same_size_int<sizeof(T)>::type>(sink.alpha), beta = bit_cast<decltype(alpha)>(sink.beta);
+  asm("" : "+r"(p), "+r"(row), "+r"(last));
+  asm("" : "+r"(alpha), "+r"(beta));
+  return {p, row, last, bit_cast<T>(alpha), bit_cast<T>(beta)};
+}
+
+// Does a sink ask of the last vector of each row which lanes exist, at a price?
+template <class Sink> constexpr bool asks_for_lanes = false;
+template <class T, class S, int V> constexpr bool asks_for_lanes<c_sink<T, S, V>> = !has_masks;
+template <class T, class Sink> constexpr bool asks_for_lanes<c_added<T, Sink>> = asks_for_lanes<Sink>;
+
+// All sums of a register tile; where all lanes exist, none is stored under a mask, which takes an AMD core 12 cycles.
+template <class T, int MR, int NV, class Sink>
+IMBREX_INLINE void put_tile(const Sink &sink, const vec<T> (&sums)[MR][NV]) {
+  if constexpr (asks_for_lanes<Sink>)
+    if (sink.is_whole()) {
+#pragma GCC unroll 32
+      for (int m = 0; m < MR; ++m)
+#pragma GCC unroll 16
+        for (int v = 0; v < NV; ++v) sink.put_whole(m, v, sums[m][v]);
+      return;
+    }
+#pragma GCC unroll 32
+  for (int m = 0; m < MR; ++m)
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) sink(m, v, sums[m][v]);
+}
 } // namespace imbrex

@@ -116,4 +116,11 @@ template <class T, class S> IMBREX_INLINE vec<T> load(const S *p, mask_t mask, v
 }
 template <class T, class S> IMBREX_INLINE void store(S *p, vec<T> v) { lanes_io<T, S>::store(p, v); }
 template <class T, class S> IMBREX_INLINE void store(S *p, vec<T> v, mask_t mask) { lanes_io<T, S>::store(p, v, mask); }
+// The same of the first lanes, one and more of them.
+template <class T, class S> IMBREX_INLINE void store_first(S *p, vec<T> v, mask_t mask) {
+#if defined(IMBREX_AVX2)
+  if constexpr (sizeof(S) == sizeof(T)) return store_halves<T>(p, v, mask);
+#endif
+  store<T>(p, v, mask);
+}
 } // namespace imbrex

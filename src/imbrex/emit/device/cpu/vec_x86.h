@@ -96,5 +96,22 @@ IMBREX_PLAIN_IO(double, pd, lanes64, __m256d, double)
 IMBREX_PLAIN_IO(int32_t, epi32, lanes32, __m256i, int)
 #undef IMBREX_PLAIN_IO
 
+// First lanes by halves: under a mask they take an AMD core 12 cycles.
+template <class T> IMBREX_INLINE void store_halves(T *p, vec<T> all, mask_t mask) {
+  if (mask == all_lanes<T>) return lanes_io<T, T>::store(p, all);
+  const __m256i v = (__m256i)all;
+  __m128i low = _mm256_castsi256_si128(v);
+  constexpr int W = width<T>;
+  if (mask >> (W / 2 - 1) & 1) {
+    _mm_storeu_si128((__m128i *)p, low);
+    low = _mm256_extracti128_si256(v, 1), p += W / 2, mask >>= W / 2;
+  }
+  if constexpr (W == 8)
+    if (mask & 2) {
+      _mm_storel_epi64((__m128i *)p, low);
+      low = _mm_unpackhi_epi64(low, low), p += 2, mask >>= 2;
+    }
+  if (mask & 1) *p = ((typename vector_of<T, 16>::type)low)[0];
+}
 #endif
 } // namespace imbrex
