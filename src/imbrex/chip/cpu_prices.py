@@ -61,6 +61,7 @@ class Prices:
     tile: Level = Level(0.01, 0.03, 0.08)
     near: float = 0.6  # of L1, what a panel of B that stays may take
     feed: float = 0.06  # a byte of one that is larger, behind the multiply-adds
+    returning: float = 0.0  # a byte of a packed A that stays and that L1 has no place for, each time
     passing: float = 0.033  # a byte of B that all rows meet at once, behind the multiply-adds
     passing_row: float = 0.18  # and what it costs to begin anew in each row, shared by a row's vectors
     far: float = 0.1  # the same two from memory
@@ -104,6 +105,7 @@ NARROW_PRICES = replace(
     arrival=380.0,
     far_row=0.2,
     anew=500.0,
+    returning=0.06,
 )
 """CPUs with sixteen registers, whose tiles have 12 multiply-adds for a row of B: too few to hide what a row
 costs that is read where it lies, and what loads cost, which a Zen 1 takes in halves.  Fitted by hand there to

@@ -57,7 +57,7 @@ def parts(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> Mapping[str
     prices = machine.prices
     return {
         "products": side_by_side(_products(plan, tile_cycles, machine), _feed(plan, machine)),
-        "A": _operand_a(plan, machine),
+        "A": _operand_a(plan, machine) + _returning(plan, machine),
         "B": _operand_b(plan, machine),
         "C": stored(plan, prices) + awaited(plan, machine) + _kept_sums(plan, machine),
         "windows": _windows(plan, prices),
@@ -203,6 +203,18 @@ def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
     if t.a_layout == "k_major":
         return passes * elements / t.m_per_thread / t.together**0.5 * prices.piece
     return passes * elements / t.vector_lanes * _a_price(plan, prices)
+
+
+def _returning(plan: CpuPlan, machine: CpuMachine) -> float:
+    """Cycles in which panels of a packed A, or one of short runs, that stays come back from L2 for each panel
+    of B but one, where L1 has no place for them; rows that lie along k are foreseen.
+    """
+    t, prices = plan.tuning, machine.prices
+    panel = plan.panel_k * t.m_per_thread * plan.element.bytes
+    is_near = CPU_UNITS[t.unit].tiles is not None or panel <= prices.near * machine.l1_bytes
+    if t.stationary == "b" or is_near or reads_a_in_place(plan) or plan.reads_columns:
+        return 0.0
+    return plan.k_iterations * plan.row_panels * (plan.column_panels - 1) * panel * prices.returning
 
 
 def _a_of_tiles(plan: CpuPlan, machine: CpuMachine, tiles: Tiles) -> float:
