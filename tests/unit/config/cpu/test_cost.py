@@ -194,3 +194,20 @@ def test_few_rows_have_tiles_as_wide_as_there_are_registers() -> None:
     for rows, n, vectors in ((1, 512, 11), (1, 4096, 15), (2, 1024, 8), (3, 1024, 7), (4, 4096, 6)):
         gemm = GemmContext(rows, n, 1024, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
         assert vectors in {t.vectors for t in cpu_space(gemm, AVX512) if t.m_per_thread == rows}
+
+
+def test_a_packed_panel_that_stays_comes_back_where_l1_has_no_place_for_it() -> None:
+    """Runs of nine neighbours along k, as taps of an image's gradient are: 4 x 2304 of A are 36 KiB."""
+    runs = Access(run=(9.0, 1.0), step=(1, 0))
+    context = GemmContext(256, 196, 2304, F32, a=runs, b=ALONG_ROWS, c=ALONG_ROWS)
+    machine = replace(CPU_ISAS["avx2"], prices=replace(FREE, near=0.6, returning=1))
+    free = replace(machine, prices=replace(FREE, near=0.6))
+    whole = CpuTuning(4, 24, 256, 216, 2304, 8, "k_blocked")
+    for tuning, returned in (
+        (whole, 64 * 8 * 4 * 2304 * 4),
+        (replace(whole, k_per_block=1152), 0),
+        (replace(whole, stationary="b"), 0),
+    ):
+        assert cycles(tuning, context, machine) - cycles(tuning, context, free) == returned
+    in_rows = replace(context, a=ALONG_K)
+    assert cycles(whole, in_rows, machine) == cycles(whole, in_rows, free)

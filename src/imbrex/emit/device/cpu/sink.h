@@ -71,6 +71,7 @@ template <class T, class Sink> constexpr bool is_c_added<c_added<T, Sink>> = tru
 // until all stores before them are done, those of the tile before included.
 template <class Sink> IMBREX_INLINE Sink held(const Sink &sink) { return sink; }
 template <class T, class S, int V> IMBREX_INLINE c_sink<T, S, V> held(const c_sink<T, S, V> &sink) {
+  if constexpr (has_masks) return sink; // which has been timed so, and would spill more
   S *p = sink.p;
   const int64_t *row = sink.row;
   mask_t last = sink.last;
