@@ -22,7 +22,7 @@ __all__ = ["ALREADY", "Aligned", "aligned"]
 ALREADY: Final = f"rows of both operands are multiples of {VECTOR_BYTES} bytes"
 READ: Final[tuple[Operand, ...]] = ("a", "b")
 HELD: Final = 4
-"""Bytes of elements that the matrix unit takes along k only, and one operand of which it has from registers."""
+"""Bytes of elements that the matrix unit takes along k, but for an operand that it has from registers."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def aligned(task: GemmTask) -> Aligned | None:
     to copy something the one that moves the fewest bytes.
     """
     ways = [_copies(task, held) for held in ((None, *READ) if task.dtype.bytes == HELD else (None,))]
-    packed = min(filter(None, ways), key=lambda way: sum(prod(d.size for d in of.packed) for of in way.values()), default=None)
+    packed = min(filter(None, ways), key=_elements, default=None)
     if packed is None:
         return None
     size, dims = task.dtype.bytes, dict(task.dims)
@@ -65,3 +65,8 @@ def _copies(task: GemmTask, held: Operand | None) -> dict[Operand, ChannelsLast]
         if of := copies.aligned(dims, task.dtype.bytes, apart, is_held=role == held):
             found[role] = of
     return found
+
+
+def _elements(copied: Mapping[Operand, ChannelsLast]) -> int:
+    """How much is copied, in elements."""
+    return sum(prod(d.size for d in of.packed) for of in copied.values())

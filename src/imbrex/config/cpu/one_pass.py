@@ -19,7 +19,7 @@ The terms, in cycles, added up and shared among threads:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil, prod
+from math import ceil
 
 from imbrex.chip import CpuMachine, Level, Prices
 from imbrex.config.context import SAMPLE, Access, round_up
@@ -27,6 +27,7 @@ from imbrex.config.cpu.columns import last_columns, repays
 from imbrex.config.cpu.crowding import crowds, spreads
 from imbrex.config.cpu.plan import LEAST_RUN, CpuPlan
 from imbrex.config.cpu.result import PAGE, awaited, stored
+from imbrex.config.cpu.shown import is_cut_at_edges, lies_whole
 from imbrex.config.cpu.team import team
 from imbrex.view.mma.vector import CPU_UNITS, Tiles
 
@@ -39,8 +40,6 @@ PAGES_AT_HAND = 64
 """Pages whose addresses a core has in its first table: 64 to 96 on all current x86 cores."""
 FORESEEN = 6
 """Rows that pass once, side by side, and that the hardware fetches ahead all the same."""
-ODD_RUN = 24
-"""Neighbours of a run of no whole vectors that is read where it lies, at most."""
 
 
 def cycles(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> float:
@@ -155,7 +154,7 @@ def reads_a_in_place(plan: CpuPlan) -> bool:
     """
     gemm, dtype, unit = plan.oriented, plan.context.dtype, CPU_UNITS[plan.tuning.unit]
     is_matrix = gemm.a.step[0] == 1 and gemm.a.run[0] >= min(gemm.k, SAMPLE)
-    is_matrix = is_matrix and not _is_cut(gemm.a, (gemm.g, gemm.k, gemm.m))
+    is_matrix = is_matrix and not is_cut_at_edges(gemm.a, (gemm.g, gemm.k, gemm.m))
     is_crowd = unit.tiles is None and crowds(plan.tuning.m_per_thread, gemm.k * dtype.bytes)
     return is_matrix and not is_crowd and plan.element == dtype
 
@@ -236,7 +235,7 @@ def _a_price(plan: CpuPlan, prices: Prices) -> float:
     a, lanes, words = plan.oriented.a, plan.tuning.vector_lanes, plan.tuning.together
     gemm = plan.oriented
     has_runs = a.step[0] == 1 and lanes * words <= a.run[0] < min(gemm.k, SAMPLE)
-    if _is_cut(a, (gemm.g, gemm.k, gemm.m)):
+    if is_cut_at_edges(a, (gemm.g, gemm.k, gemm.m)):
         return prices.cut
     if has_runs and plan.element == plan.context.dtype:
         return prices.pointer * lanes / a.run[0]
@@ -283,7 +282,7 @@ def _far_rows(plan: CpuPlan, machine: CpuMachine) -> float:
     gemm, t = plan.oriented, plan.tuning
     b, matrix_bytes = gemm.b, gemm.k * gemm.n * plan.context.dtype.bytes
     is_tiled = CPU_UNITS[t.unit].tiles is not None  # whose `far_feed` says it
-    if not _is_matrix(b, (gemm.g, gemm.k, gemm.n)):  # windows show what they show again and again
+    if not lies_whole(b, (gemm.g, gemm.k, gemm.n)):  # windows show what they show again and again
         return 0.0
     is_near = _array_bytes(b, matrix_bytes, plan) <= machine.l2_bytes
     if is_tiled or is_near or b.step[1] != 1 or b.run[1] < b.run[0]:
@@ -311,7 +310,7 @@ def _reads_b_in_place(plan: CpuPlan) -> bool:
 def _b_price(plan: CpuPlan, prices: Prices) -> float:
     """Packing a vector of B, along the columns or transposed."""
     b, t = plan.oriented.b, plan.tuning
-    is_cut = _is_cut(b, (plan.oriented.g, plan.oriented.k, plan.oriented.n))
+    is_cut = is_cut_at_edges(b, (plan.oriented.g, plan.oriented.k, plan.oriented.n))
     along = prices.cut if is_cut else _copied_along_k(b, 0, plan, prices)
     across = along + prices.transpose / t.together
     return min(_copied(b, 1, t.vector_lanes, prices), across)
@@ -340,21 +339,7 @@ def _address_cost(access: Access, sizes: tuple[int, int, int], prices: Prices) -
     """The address of a row or lane: of a matrix, whose rows or columns are neighbours all along, it is no
     more than written.
     """
-    return prices.even if _is_matrix(access, sizes) else prices.placed
-
-
-def _is_matrix(access: Access, sizes: tuple[int, int, int]) -> bool:
-    """Are rows or columns neighbours all along, and none shown twice?  Windows are not."""
-    return not access.repeats(prod(sizes)) and any(
-        step == 1 and run >= min(size, SAMPLE)
-        for step, run, size in zip(access.step, access.run, sizes[1:], strict=True)
-    )
-
-
-def _is_cut(access: Access, sizes: tuple[int, int, int]) -> bool:
-    """Are rows along k those of images that windows show, cut at the edges, as of a filter's gradient?"""
-    is_long = access.step[0] == 1 and access.run[0] > ODD_RUN
-    return access.repeats(prod(sizes)) and is_long and access.vector[0] == 1
+    return prices.even if lies_whole(access, sizes) else prices.placed
 
 
 def _copied_along_k(access: Access, dim: int, plan: CpuPlan, prices: Prices) -> float:

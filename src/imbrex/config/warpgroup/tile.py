@@ -282,7 +282,7 @@ def _stored(columns: int, size: int, along: bool) -> int:
 
 
 def _knows_taps(tile: SharedTile) -> bool:
-    """Has each load of a lane one k, a number: do lanes lie along d, in whole rows, and are their loads few?"""
+    """Is each load's k a number: do lanes lie along d, in whole rows, and are the loads of a lane few?"""
     return tile.major == "d" and tile.d % WARPGROUP == 0 and tile.k * tile.d <= MOST_UNROLLED * WARPGROUP
 
 
