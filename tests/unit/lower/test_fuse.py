@@ -137,17 +137,20 @@ def test_a_matrix_with_neighbours_along_m(k: int, dtype: str, is_copied: bool) -
 
 
 @pytest.mark.parametrize(
-    "m, level, tile, is_copied",
+    "m, k, level, tile, is_copied",
     [
-        (1000, "avx2", "4,24,96,96,64,8", False),
-        (1024, "avx2", "4,24,96,96,64,8", True),
-        (1024, "avx512", "14,32,98,96,64,16", False),
+        (1000, 64, "avx2", "4,24,96,96,64,8", False),
+        (1024, 64, "avx2", "4,24,96,96,64,8", True),
+        (1024, 256, "avx512", "14,32,98,96,256,16", False),
+        (1024, 272, "avx512", "14,32,98,96,272,16", True),
+        (1000, 272, "avx512", "14,32,98,96,272,16", False),
     ],
 )
 def test_columns_whose_lines_are_gone_before_the_next_panel_are_copied(
-    m: int, level: str, tile: str, is_copied: bool
+    m: int, k: int, level: str, tile: str, is_copied: bool
 ) -> None:
-    problem = Gemm(m=m, n=96, k=64, transpose_a=True)
+    """Gone from L1, which many multiply-adds hide, or from L2, whose 32 sets of 8 lines they share."""
+    problem = Gemm(m=m, n=96, k=k, transpose_a=True)
     a = the_product(problem, f"v1:cpu:{tile},k_major,a,straight", level).a
     assert isinstance(a, InPlace) and (a.is_transposed, a.is_copied) == (True, is_copied)
 

@@ -10,12 +10,16 @@ import pytest
 
 from imbrex.chip import GPU_MACHINES, GpuMachine, ProductRates
 from imbrex.config.access import context_of
+from imbrex.config.algorithm.task import task_of
 from imbrex.config.context import GemmContext
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.config.warpgroup.cost import copy_cycles, cycles_of, schedule_cost
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.warpgroup.rates import rates_of
+from imbrex.config.warpgroup.tile import Tile
 from imbrex.dtype import F16, TF32, DType
+from imbrex.problem import Conv2d
+from imbrex.view.conv.implicit_gemm import forward
 from imbrex.view.gemm.product import plain
 
 MACHINE = GPU_MACHINES["sm_90a"]
@@ -52,8 +56,12 @@ SHAPES = ("near", "streams", "memory_norm")
 STORES = ("strided", "phased", "turned_store", "turned_halves", "narrow_store")
 OTHERS = ("launch", "transposed_bytes", "cached_bytes", "read_apart", "whole_rows", *STORES)
 """Of copies, of large arrays and of results that lie otherwise."""
-WINDOWS = ("walked_row", "ordinary", "issue", "window")
+WINDOWS = ("walked_row", "ordinary", "issue", "window", "known")
 PRICES = [f.name for f in fields(ProductRates) if f.name not in (*SHAPES, *OTHERS, *WINDOWS)]
+
+
+PLANES = task_of(Conv2d("forward", 4, 1, 128, 128, 32, 7, 7, pad_h=3, pad_w=3, dtype=F16)).conv
+"""Images of one channel."""
 
 
 def machine_of(**rates: float) -> GpuMachine:
@@ -99,6 +107,17 @@ def test_what_is_added_beside_the_work(name: str) -> None:
     usual, dearer = costs(), costs(**{name: getattr(RATES, name) + 1000})
     times = [(b - a) / 1000 for a, b in zip(usual, dearer, strict=True)]
     assert times == pytest.approx(ALONE[name])
+
+
+@pytest.mark.parametrize(
+    "columns, depth, loads", [(256, 32, 64), (256, 64, 128), (128, 16, 16), (240, 32, 0)]
+)
+def test_a_load_of_a_window_whose_tap_is_known(columns: int, depth: int, loads: int) -> None:
+    """Where rows of lanes are whole: of a lane, for a step."""
+    context = context_of(forward(PLANES, taps_first=True), F16)
+    tile = WarpgroupTuning(64, columns, depth, 4, 1, 1, 1, False, False, 1)
+    usual, dearer = (Tile(tile.plan(context, machine_of(known=k))).ordinary for k in (40.0, 41.0))
+    assert dearer - usual == pytest.approx(loads)
 
 
 def test_parts_of_a_cluster_by_hand() -> None:

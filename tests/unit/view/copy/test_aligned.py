@@ -7,9 +7,12 @@ from math import prod
 import numpy as np
 import pytest
 
+from imbrex.config.algorithm.aligned import aligned as rows_of_copies
+from imbrex.config.algorithm.task import gemm_task_of
 from imbrex.dtype import DTYPES
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import PassThrough
+from imbrex.problem import Gemm, parse_problem
 from imbrex.view.copy.aligned import aligned, items
 from imbrex.view.copy.channels_last import ChannelsLast
 from imbrex.view.gemm.product import overhang
@@ -121,3 +124,19 @@ def test_matrices_of_a_batch_are_whole_vectors_apart() -> None:
     assert aligned(dims, 2, (84, 16, 1)) == ChannelsLast(dims, "k", 8)
     assert aligned((Dim("g", 1), *dims[1:]), 2, (84, 16, 1)) is None
     assert aligned(dims, 2, (0, 16, 1)) is None
+
+
+@pytest.mark.parametrize(
+    "words, copied",
+    [
+        ("-m 64 -n 160 -transA 1", {"a"}),
+        ("-m 160 -n 64 -transA 1", {"b"}),
+        ("-m 64 -n 161 -transA 1", {"b"}),
+    ],
+)
+def test_of_two_operands_across_k_the_smaller_is_copied(words: str, copied: set[str]) -> None:
+    """The matrix unit has the other one from registers, unless its rows begin anywhere."""
+    (problem,) = parse_problem(f"gemm -t tf32 -k 96 {words}")
+    assert isinstance(problem, Gemm)
+    found = rows_of_copies(gemm_task_of(problem))
+    assert found is not None and set(found.copied) == copied
