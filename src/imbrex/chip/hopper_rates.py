@@ -72,10 +72,10 @@ PRODUCT: Final = ProductRates(
     copying_pieces=39.0,  # with it products of 77 and 257 rows are copied first, in 0.9 and 0.6 of the time
     turning=46.0,  # an H200 took 35 to 56 of tf32, by tiles of 64x64 to 128x256
     turning_step=130.0,  # 32, 64, 88 and 256 columns of tf32 tn took 496, 773, 1172 and 2660 cycles a step
-    known=40.0,  # 3x3 and 5x5 of one to three channels on an H200: 37 to 68
     pieces=950.0,  # 64 products of 197 x 64 x 197 on an H200, by tiles of 16 to 128 rows
     issue=8.0,
     window=3.0,
+    known=40.0,  # 3x3 and 5x5 of one to three channels on an H200: 37 to 68
     # Both are within a tenth of what copies of 2 to 400 MB took on an H200.
     whole_rows=0.9,  # 12 to 20 % of the time were seen to be saved on an H200
     launch=2300.0,

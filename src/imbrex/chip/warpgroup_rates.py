@@ -121,14 +121,14 @@ class ProductRates:
     """The same for an element of an operand that is turned on its way there, and can be copied by itself."""
     turning_step: float
     """Cycles of a step until those are there."""
-    known: float
-    """The same for an element of a window whose tap the compiler knows, as `fill_tile` has it."""
     pieces: float
     """Cycles of a step until those pieces are in registers."""
     issue: float
     """Cycles of a warp for an access of shared memory with its index."""
     window: float
     """So many times a load where elements have an index each, as in windows."""
+    known: float
+    """Cycles of a warp for an element of a window whose tap the compiler knows (`fill_tile`, lanes.h)."""
     whole_rows: float
     """Times the products' time where rows of shared memory end with an image."""
     launch: float

@@ -21,8 +21,6 @@ __all__ = ["ALREADY", "Aligned", "aligned"]
 
 ALREADY: Final = f"rows of both operands are multiples of {VECTOR_BYTES} bytes"
 READ: Final[tuple[Operand, ...]] = ("a", "b")
-HELD: Final = 4
-"""Bytes of elements that the matrix unit takes along k, but for an operand that it has from registers."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +37,10 @@ class Aligned:
 def aligned(task: GemmTask) -> Aligned | None:
     """None where both operands can be read where they are.
 
-    The matrix unit may have one operand of tf32 from registers, which need not have k together: of the ways
-    to copy something the one that moves the fewest bytes.
+    Either operand may be the matrix unit's A, whose tf32 comes from registers and need not have k together:
+    of the ways to copy something the one that moves the fewest bytes, and that copies along k where it can.
     """
-    ways = [_copies(task, held) for held in ((None, *READ) if task.dtype.bytes == HELD else (None,))]
+    ways = [_copies(task, held) for held in (None, *READ)]
     packed = min(filter(None, ways), key=_elements, default=None)
     if packed is None:
         return None
@@ -57,12 +55,12 @@ def aligned(task: GemmTask) -> Aligned | None:
 
 
 def _copies(task: GemmTask, held: Operand | None) -> dict[Operand, ChannelsLast]:
-    """How A and B are copied where the matrix unit has one of them, or none, from registers."""
+    """How A and B are copied where the matrix unit has one of them, or none, as it may have its A."""
     found = dict[Operand, ChannelsLast]()
     for role in READ:
         dims, below = task.dims[role], task.below[role]
         apart = strides(Map(below)) if below else None
-        if of := copies.aligned(dims, task.dtype.bytes, apart, is_held=role == held):
+        if of := copies.aligned(dims, task.dtype.bytes, apart, "a" if role == held else "b"):
             found[role] = of
     return found
 

@@ -25,9 +25,12 @@ LEAST_VISITS: Final = 6
 """Visits from which on a copy is sooner, on a Zen 1: in four they were even, in eight a copy won a tenth."""
 
 
-def crowds(rows: int, apart_bytes: int) -> bool:
-    """Do so many rows, which are read side by side, leave the cache no room?"""
-    return rows * gcd(SET_BYTES, apart_bytes) > MOST_CROWDED * SET_BYTES
+def crowds(rows: int, apart_bytes: int, set_bytes: int = SET_BYTES, most: int = MOST_CROWDED) -> bool:
+    """Do so many rows, which are read side by side, leave the cache no room?
+
+    set_bytes, most: how far apart addresses share a set, L1's by default, and the rows that it has room for.
+    """
+    return rows * gcd(set_bytes, apart_bytes) > most * set_bytes
 
 
 def loses_lines(pieces: int, apart_bytes: int, multiplied: int) -> bool:
@@ -35,7 +38,7 @@ def loses_lines(pieces: int, apart_bytes: int, multiplied: int) -> bool:
 
     Gone from L1 they are felt behind few multiply-adds for each, gone from L2 behind as many as a tile has.
     """
-    is_gone = pieces * gcd(SECOND_SET_BYTES, apart_bytes) > SECOND_WAYS * SECOND_SET_BYTES
+    is_gone = crowds(pieces, apart_bytes, SECOND_SET_BYTES, SECOND_WAYS)
     return is_gone or (multiplied < HIDING and crowds(pieces, apart_bytes))
 
 

@@ -12,7 +12,6 @@ deals out units, which are the tiles of one cluster.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, Final
@@ -24,6 +23,7 @@ from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.config.warpgroup.consumers import ConsumersPlan, OfRows
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.dtype import DType
+from imbrex.view.mma.hopper import ALONG_ROWS
 from imbrex.view.mma.layout import Side
 from imbrex.view.stage.piece import PIECE_BYTES
 from imbrex.view.stage.shared_layout import SharedLayout
@@ -41,8 +41,6 @@ __all__ = [
 
 LEAST_STAGES: Final = 2
 """Stages of a ring: one is filled while another is read."""
-ALONG_ROWS: Final[Mapping[Side, tuple[int, ...]]] = {"a": (2, 4), "b": (2,)}
-"""Bytes of elements that the matrix unit reads along rows: of A out of registers, too, which four fill."""
 CLUSTERS: Final = (1, 2, 4)
 """Workgroups of a cluster that share what they load."""
 

@@ -205,16 +205,15 @@ class Tile:
         given = self.plan.oriented
         total = 0.0
         tiles = self.plan.a_tile, self.plan.b_tile
-        operands, sizes = (given.a, given.b), (given.m, given.n)
-        parts = zip(operands, sizes, tiles, self.plan.turned, self.plan.copied, strict=True)
-        for access, whole, tile, turned, copied in parts:
+        operands, walked = (given.a, given.b), (self.a.rows.is_walked, self.b.rows.is_walked)
+        parts = zip(operands, walked, tiles, self.plan.turned, self.plan.copied, strict=True)
+        for access, is_walked, tile, turned, copied in parts:
             if copied:
                 continue
             width, extent = max(access.vector) * size, tile.d
             is_windowed = _is_windowed(access, given.k)
             index = self.rates.window if is_windowed else 1.0
-            is_shown_again = access.repeats(given.g * given.k * whole)
-            if is_shown_again and not turned and width == size and _knows_taps(tile):
+            if is_walked and not turned and width == size and _knows_taps(tile):
                 spent = self.rates.known / size
             elif turned and size >= COPY_BYTES:
                 spent = self.rates.turning * index / size

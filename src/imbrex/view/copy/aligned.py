@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Final
 
 from imbrex.chip import VECTOR_BYTES
 from imbrex.index.map import Dim
@@ -21,22 +20,21 @@ from imbrex.index.rule import Merge, Unmerge
 from imbrex.index.stack import over
 from imbrex.view.copy.channels_last import ChannelsLast, is_channels_last
 from imbrex.view.copy.data_tiled import CHUNKS, Items, in_chunks
+from imbrex.view.mma.hopper import ALONG_ROWS
+from imbrex.view.mma.layout import Side
 
 __all__ = ["aligned", "items"]
 
-EITHER: Final = 2
-"""Bytes of elements that the matrix unit also takes with rows or columns together."""
-
 
 def aligned(
-    array: Sequence[Dim], element_bytes: int, strides: Sequence[int] | None = None, is_held: bool = False
+    array: Sequence[Dim], element_bytes: int, strides: Sequence[int] | None = None, which: Side = "b"
 ) -> ChannelsLast | None:
     """How an operand is copied, one of whose dims is named "k"; None where it serves as it is.
 
-    strides: where it has gaps.  is_held: the matrix unit has it from registers, and need not have k together.
+    strides: where it has gaps.  which: what the matrix unit takes it as; A may come from registers.
     """
     dims = tuple(array)
-    wants_k = not (is_held or element_bytes == EITHER) or is_channels_last(dims, "k")
+    wants_k = element_bytes not in ALONG_ROWS[which] or is_channels_last(dims, "k")
     found = ChannelsLast(dims, "k" if wants_k else dims[-1].name, max(1, VECTOR_BYTES // element_bytes))
     if strides is None:
         is_apart = found.packed[-1].size == dict(dims)[found.channel]

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from imbrex.view.mma.instruction import BITS, Instruction
-from imbrex.view.mma.layout import warpgroup_accumulator, warpgroup_operand
+from imbrex.view.mma.layout import Side, warpgroup_accumulator, warpgroup_operand
 
-__all__ = ["HOPPER", "wgmma"]
+__all__ = ["ALONG_ROWS", "HOPPER", "wgmma"]
 
 HOPPER: Final = ("sm_90a",)
 PTX: Final = "PTX ISA 8.0, wgmma.mma_async; H100 data sheet"
@@ -26,6 +26,8 @@ WARPGROUP: Final = 128
 """Lanes."""
 ROWS: Final = 64
 """Rows of A that an instruction multiplies, its M."""
+ALONG_ROWS: Final[Mapping[Side, tuple[int, ...]]] = {"a": (2, 4), "b": (2,)}
+"""Bytes of elements that the matrix unit reads along rows: of A out of registers, too, which four fill."""
 
 # D    A    B     K   rate
 _ROWS: Final = """

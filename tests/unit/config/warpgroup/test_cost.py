@@ -16,8 +16,9 @@ from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.config.warpgroup.cost import copy_cycles, cycles_of, schedule_cost
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.warpgroup.rates import rates_of
-from imbrex.config.warpgroup.tile import Tile
+from imbrex.config.warpgroup.tile import MOST_UNROLLED, Tile
 from imbrex.dtype import F16, TF32, DType
+from imbrex.emit.bundle import device_headers
 from imbrex.problem import Conv2d
 from imbrex.view.conv.implicit_gemm import forward
 from imbrex.view.gemm.product import plain
@@ -118,6 +119,12 @@ def test_a_load_of_a_window_whose_tap_is_known(columns: int, depth: int, loads: 
     tile = WarpgroupTuning(64, columns, depth, 4, 1, 1, 1, False, False, 1)
     usual, dearer = (Tile(tile.plan(context, machine_of(known=k))).ordinary for k in (40.0, 41.0))
     assert dearer - usual == pytest.approx(loads)
+
+
+def test_the_model_unrolls_what_the_device_does() -> None:
+    assert (
+        f"constexpr int MOST_UNROLLED = {MOST_UNROLLED};" in device_headers("sm_90a")["device/cuda/lanes.h"]
+    )
 
 
 def test_parts_of_a_cluster_by_hand() -> None:
