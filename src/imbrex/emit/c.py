@@ -54,6 +54,11 @@ def guards(gs: Sequence[Guard]) -> str:
     return " && ".join(guard(g) for g in gs) if gs else "true"
 
 
+def all_guards(gs: Sequence[Guard]) -> str:
+    """The same with no branch between them, which keeps loads that follow one another apart."""
+    return " & ".join(f"({guard(g)})" for g in gs) if gs else "true"
+
+
 def loop(stmt: For) -> str:
     """The head of a loop; of a condition, where that is all it is."""
     if stmt.is_condition and stmt.end is not None:

@@ -136,7 +136,7 @@ def _lanes(name: str, stage: Stage, pipeline: Pipeline) -> list[str]:
         *(["  int32_t count;"] if is_open else []),
         f"  {static_or_method('int64_t', 'bytes', '', c.index(size * tile.element_bytes), of_count=is_open)}",
         f"  {method('int32_t', 'left', ELEMENT, left or '0')}",
-        f"  {method('bool', 'exists', ELEMENT, c.guards(form.guards))}",
+        f"  {method('bool', 'exists', ELEMENT, c.all_guards(form.guards))}",
         f"  {method(f'const {kind} *', 'at', ELEMENT, f'memory + ({c.index(form.offset)})')}",
         f"  {static('uint32_t', 'byte_of', 'int32_t k, int32_t d', _byte(tile))}",
         "};",
