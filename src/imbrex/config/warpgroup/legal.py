@@ -22,9 +22,9 @@ from imbrex.config.warpgroup.limits import (
 )
 from imbrex.config.warpgroup.plan import CLUSTERS, WarpgroupPlan
 from imbrex.view.mma.hopper import ROWS
-from imbrex.view.stage.shared_tile import ATOM_ROWS, SWIZZLES, SharedTile
+from imbrex.view.stage.shared_tile import SWIZZLES, WRITTEN_BYTES, SharedTile
 
-__all__ = ["MOST_COUNTED", "WARPGROUP_RULES", "has_whole_atoms"]
+__all__ = ["MOST_COUNTED", "WARPGROUP_RULES", "has_parts"]
 
 MOST_ROWS: Final = 384
 MOST_COUNTED: Final = 2**31 - 1024
@@ -53,22 +53,22 @@ def depth(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
 
 
 def cluster(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
-    """A cluster has 1, 2 or 4 workgroups, and its parts of a shared tile are whole atoms of shared memory."""
+    """A cluster has 1, 2, 4 or 8 workgroups, and the copy engine may write its parts of a shared tile."""
     t = plan.tuning
     if t.cluster not in CLUSTERS:
         yield f"a cluster of {t.cluster_m}x{t.cluster_n} workgroups is not of {listed(CLUSTERS)}"
         return
     for name, tile, parts in (("a", plan.a_tile, t.cluster_n), ("b", plan.b_tile, t.cluster_m)):
-        if not has_whole_atoms(tile, parts):
-            rows = tile.d if tile.major == "k" else tile.k
-            atoms = f"{rows} rows of shared memory do not divide into {parts} parts of whole {ATOM_ROWS}"
-            yield f"{name}'s tile is not loaded by {parts} workgroups: {atoms}"
+        if not has_parts(tile, parts):
+            rows = f"{tile.d if tile.major == 'k' else tile.k} rows of {tile.row_bytes} bytes"
+            parted = f"{rows} do not divide into {parts} parts of whole {WRITTEN_BYTES}"
+            yield f"{name}'s tile is not loaded by {parts} workgroups: {parted}"
 
 
-def has_whole_atoms(tile: SharedTile, parts: int) -> bool:
-    """Do so many parts of a shared tile have whole rows each, or whole atoms of rows?"""
+def has_parts(tile: SharedTile, parts: int) -> bool:
+    """Has a shared tile so many parts, of whole rows each, that a workgroup of a cluster may load?"""
     rows, length = (tile.d, tile.k) if tile.major == "k" else (tile.k, tile.d)
-    return (tile.major == "d" and length // tile.row % parts == 0) or rows % (parts * ATOM_ROWS) == 0
+    return (tile.major == "d" and length // tile.row % parts == 0) or tile.divides(rows, parts)
 
 
 def phases(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:

@@ -41,7 +41,7 @@ __all__ = [
 
 LEAST_STAGES: Final = 2
 """Stages of a ring: one is filled while another is read."""
-CLUSTERS: Final = (1, 2, 4)
+CLUSTERS: Final = (1, 2, 4, 8)
 """Workgroups of a cluster that share what they load."""
 
 
@@ -129,8 +129,8 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
         """
         a, b = self.oriented.a, self.oriented.b
         return (
-            _read_dim(a) == 1 and self.a_major == "k",
-            _read_dim(b) == 1 and self.b_major == "k",
+            a.read_dim == 1 and self.a_major == "k",
+            b.read_dim == 1 and self.b_major == "k",
         )
 
     @property
@@ -140,11 +140,11 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
 
     @cached_property
     def a_major(self) -> Major:
-        return major_of(_read_dim(self.oriented.a) == 1, self.context.dtype.bytes, "a")
+        return major_of(self.oriented.a.read_dim == 1, self.context.dtype.bytes, "a")
 
     @cached_property
     def b_major(self) -> Major:
-        return major_of(_read_dim(self.oriented.b) == 1, self.context.dtype.bytes, "b")
+        return major_of(self.oriented.b.read_dim == 1, self.context.dtype.bytes, "b")
 
     @cached_property
     def copied(self) -> tuple[bool, bool]:
@@ -152,7 +152,9 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
         c, size = self.oriented, self.context.dtype.bytes
         parts = zip((c.a, c.b), (c.m, c.n), (self.a_tile, self.b_tile), self.turned, strict=True)
         a, b = (
-            max(access.vector) * size >= VECTOR_BYTES and not (turned or _is_cut(access, tile, (c.k, whole)))
+            max(access.vector) * size >= VECTOR_BYTES
+            and access.is_boxed
+            and not (turned or _is_cut(access, tile, (c.k, whole)))
             for access, whole, tile, turned in parts
         )
         return a, b
@@ -174,12 +176,12 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
     def block(self) -> WarpgroupBlock:
         """What the IR says of a workgroup."""
         a, b = self.oriented.a, self.oriented.b
-        return WarpgroupBlock(self.tuning, _read_dim(a), _read_dim(b), self.clusters)
+        return WarpgroupBlock(self.tuning, a.read_dim, b.read_dim, self.clusters)
 
 
 def stage_tile(k: int, d: int, ks: int, ds: int, access: Access, dtype: DType, which: Side) -> SharedTile:
     """A stage (k, d) of an operand of ks x ds elements, by how it lies in memory."""
-    along = _read_dim(access)
+    along = access.read_dim
     return shared_tile(k, d, dtype.bytes, along == 1, stretch(access, along, (ks, ds)[along]), which)
 
 
@@ -207,14 +209,6 @@ def stretch(access: Access, along: int, extent: int) -> float:
     """How many neighbours along a dim lie together before a gap; infinite where all of them do."""
     run = access.run[along]
     return run if access.step[along] == 1 and 1 < run < min(extent, SAMPLE) else inf
-
-
-def _read_dim(access: Access) -> int:
-    """0 where neighbours along k lie together in memory, 1 where those along the other dim do."""
-    if access.vector[0] != access.vector[1]:
-        return 0 if access.vector[0] > access.vector[1] else 1
-    runs = [run if step == 1 else 0.0 for run, step in zip(access.run, access.step, strict=True)]
-    return 0 if runs[0] >= runs[1] else 1
 
 
 def _is_cut(access: Access, tile: SharedTile, sizes: tuple[int, int]) -> bool:

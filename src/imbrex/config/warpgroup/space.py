@@ -14,7 +14,7 @@ from imbrex.config.context import GemmContext, round_up
 from imbrex.config.rules import LARGEST_GRID
 from imbrex.config.warpgroup.correction import corrects
 from imbrex.config.warpgroup.instruction import columns_of
-from imbrex.config.warpgroup.legal import WARPGROUP_RULES, has_whole_atoms
+from imbrex.config.warpgroup.legal import WARPGROUP_RULES, has_parts
 from imbrex.config.warpgroup.limits import MOST_CONSUMERS, hold, stages_that_fit
 from imbrex.config.warpgroup.plan import (
     LEAST_STAGES,
@@ -113,7 +113,7 @@ def _clustered(tiles: Sequence[Tile]) -> Tunings:
 
 def _is_loaded_by(plan: WarpgroupPlan, cluster_m: int, cluster_n: int) -> bool:
     """Can so many workgroups of a cluster load parts of a tile each?"""
-    return has_whole_atoms(plan.a_tile, cluster_n) and has_whole_atoms(plan.b_tile, cluster_m)
+    return has_parts(plan.a_tile, cluster_n) and has_parts(plan.b_tile, cluster_m)
 
 
 def _depth(context: GemmContext, machine: GpuMachine) -> int:

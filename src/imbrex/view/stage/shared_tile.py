@@ -27,6 +27,7 @@ __all__ = [
     "ATOM_ROWS",
     "CHUNK_BYTES",
     "SWIZZLES",
+    "WRITTEN_BYTES",
     "Block",
     "Descriptor",
     "Major",
@@ -43,6 +44,8 @@ SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
 """Bytes of a row whose 16-byte chunks are permuted, longest first; 0 stands for rows of one chunk."""
 CHUNK_BYTES: Final = 16
 ATOM_ROWS: Final = 8
+WRITTEN_BYTES: Final = 128
+"""What the copy engine writes begins at a multiple of so many bytes (CUDA's driver API, tensor maps)."""
 CODES: Final = {0: 0, 128: 1, 64: 2, 32: 3}
 UNUSED_BYTES: Final = 16
 """What a descriptor has in a field that the instruction does not read."""
@@ -100,6 +103,13 @@ class SharedTile:
     def row(self) -> int:
         """Elements of a row."""
         return self.row_bytes // self.element_bytes
+
+    def divides(self, rows: int, parts: int) -> bool:
+        """Do so many rows divide into parts each of which the copy engine may write by itself?
+
+        The permutation is of addresses, so that a part need not begin with an atom.
+        """
+        return rows % parts == 0 and rows // parts * self.row_bytes % WRITTEN_BYTES == 0
 
     @property
     def has_descriptor(self) -> bool:

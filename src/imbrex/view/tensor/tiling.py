@@ -12,7 +12,7 @@ from typing import Final
 from imbrex.cached import cached_property
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.map import Map
-from imbrex.view.stage.shared_tile import ATOM_ROWS, Block, SharedTile
+from imbrex.view.stage.shared_tile import Block, SharedTile
 from imbrex.view.tensor.form import Refused
 
 __all__ = ["BATCH", "INNER", "ROW", "Run", "Tiling", "shift"]
@@ -92,8 +92,8 @@ class Tiling:
             apart = parts > 1
             bytes_apart, d_apart = (blocks[mine].byte_offset, blocks[mine].d0) if apart else (0, 0)
             return tuple(self._run(b, rows, 0, d_apart, bytes_apart) for b in blocks[:mine])
-        if rows % (parts * ATOM_ROWS):
-            return Refused(f"{parts} workgroups do not share {rows} rows in whole atoms of {ATOM_ROWS}")
+        if not self.tile.divides(rows, parts):
+            return Refused(f"{parts} workgroups do not share {rows} rows of {self.tile.row_bytes} bytes")
         part = rows // parts
         k_apart, d_apart = (0, part) if self.tile.major == "k" else (part, 0)
         bytes_apart = self.tile.row_bytes * part if parts > 1 else 0

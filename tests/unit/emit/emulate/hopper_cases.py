@@ -50,6 +50,9 @@ CASES = {
         400, 136, 72, "384,80,64,2,2,1,2,cooperative,swapped,1", transpose_b=True
     ),
     "a cluster's loads": gemm(136, 136, 200, "64,64,64,3,1,2,2,cooperative,straight,1", dtype="bf16"),
+    "eight workgroups' loads, in parts that begin inside atoms": gemm(
+        136, 104, 136, "64,24,64,3,1,2,4,cooperative,straight,1", transpose_b=True
+    ),
     "a cluster's loads beside lanes'": gemm(
         128, 64, 100, "64,8,32,16,1,1,2,cooperative,straight,2", dtype="tf32", algorithm="direct"
     ),

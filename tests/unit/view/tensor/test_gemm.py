@@ -118,11 +118,19 @@ def test_more_rows_than_a_box_has_are_walked_over() -> None:
     assert brings(form, view.a, tile, F16).all()
 
 
-@pytest.mark.parametrize("major", ["k", "d"])
-def test_a_share_is_whole_atoms(major: Major) -> None:
-    view = plain(64, 64, 64, transpose_a=major == "d")
-    found = access(view.a, SharedTile(64, 64, 2, major, 128), F16, parts=16)
-    assert found == Refused("16 workgroups do not share 64 rows in whole atoms of 8")
+@pytest.mark.parametrize("rows, swizzle, parts", [(88, 128, 4), (24, 128, 8), (40, 64, 4)])
+def test_a_share_begins_inside_an_atom(rows: int, swizzle: Swizzle, parts: int) -> None:
+    """11, 3 and 10 rows, not multiples of 8: the permutation is of addresses."""
+    view, tile = plain(3 * rows, 64, 64), SharedTile(64, rows, 2, "k", swizzle)
+    form = access(view.a, tile, F16, parts=parts)
+    assert isinstance(form, Box) and form.box == (tile.row, rows // parts)
+    assert brings(form, view.a, tile, F16, parts).all()
+
+
+@pytest.mark.parametrize("rows, swizzle, parts", [(64, 128, 24), (64, 32, 32), (24, 64, 8)])
+def test_a_share_is_whole_rows_at_128_bytes(rows: int, swizzle: Swizzle, parts: int) -> None:
+    found = access(plain(64, 64, 64).a, SharedTile(64, rows, 2, "k", swizzle), F16, parts=parts)
+    assert isinstance(found, Refused) and f"{parts} workgroups do not share {rows} rows" in found.reason
 
 
 def test_control_another_box_brings_something_else() -> None:
