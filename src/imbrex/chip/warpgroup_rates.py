@@ -127,8 +127,11 @@ class ProductRates:
     """Cycles of a warp for an access of shared memory with its index."""
     window: float
     """So many times a load where elements have an index each, as in windows."""
+    kept: float
+    """Cycles of a warp for an element where all loads of a lane have one k (`fill_tile`, lanes.h)."""
     known: float
-    """Cycles of a warp for an element of a window whose tap the compiler knows (`fill_tile`, lanes.h)."""
+    """Cycles of a warp for an element of a window whose tap the compiler knows (`fill_tile`, lanes.h); twice
+    that where there are several steps of K."""
     whole_rows: float
     """Times the products' time where rows of shared memory end with an image."""
     launch: float

@@ -6,6 +6,7 @@ before them, if any, is gemmG.  Its lower buffer is compact and row-major.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 from typing import Any, Final
@@ -13,12 +14,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from imbrex.chip import VECTOR_BYTES
+from imbrex.chip import LINE_BYTES, VECTOR_BYTES
 from imbrex.config.context import SAMPLE, Access, GemmContext
 from imbrex.dtype import DType
 from imbrex.index.map import Map
 from imbrex.index.query import stretch, vector_width
 from imbrex.view.gemm.product import GemmView
+from imbrex.view.tensor.space import is_steady
 
 __all__ = ["access_of", "context_of"]
 
@@ -50,7 +52,22 @@ def access_of(view: Map, dtype: DType) -> Access:
     steps = (step0, step1)
     even = 1 if step0 == 1 else stretch(view, view.upper[first].name, LONGEST // dtype.bytes)
     count = _elements(view, across, along)
-    return Access((widths[0], widths[1]), (run0, run1), steps, bool(is_packed), count, even)
+    pitch = _most(across), _most(along)
+    found = Access((widths[0], widths[1]), (run0, run1), steps, bool(is_packed), count, even, pitch)
+    inner = found.read_dim
+    if not view.symbolic.guards or max(widths) == 1:
+        return found
+    names = view.upper[first + inner].name, view.upper[second - inner].name
+    row = min(found.run[inner], LINE_BYTES / dtype.bytes)
+    return replace(found, is_boxed=bool(is_steady(view, *names, row)))
+
+
+def _most(apart: npt.NDArray[np.int64]) -> int:
+    """How far apart most neighbours lie, whichever way; 0 where there is one coordinate only."""
+    if not apart.size:
+        return 0
+    found, counts = np.unique(np.abs(apart), return_counts=True)
+    return int(found[counts.argmax()])
 
 
 def _elements(view: Map, *apart: npt.NDArray[np.int64]) -> int:

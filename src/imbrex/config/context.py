@@ -37,6 +37,9 @@ class Access:
     even: neighbours along dimension 0 whose addresses differ alike in all stretches of so many, and exist
     together (`index.query.stretch`); 1 where dimension 0 has a step of 1.
     elements: of the array, which the matrix may show several times, as windows do; 0 where it is not known.
+    pitch: how many elements apart most neighbours along the dimension lie; 0 where it is not known.
+    is_boxed: may several rows of neighbours that lie together be a box of the array's (`is_steady`,
+    view/tensor/space.py)?
     """
 
     vector: tuple[int, int] = (1, 1)
@@ -45,6 +48,8 @@ class Access:
     is_packed: bool = False
     elements: int = field(default=0, compare=False)
     even: int = 1
+    pitch: tuple[int, int] = (0, 0)
+    is_boxed: bool = True
 
     def __post_init__(self) -> None:
         assert min(self.vector) >= 1 and min(self.run) >= 1, f"widths and runs are at least 1: {self}"
@@ -52,8 +57,17 @@ class Access:
     @cached_property
     def exchanged(self) -> Access:
         """The same memory with the two matrix dimensions exchanged."""
-        (v0, v1), (r0, r1), (s0, s1) = self.vector, self.run, self.step
-        return Access((v1, v0), (r1, r0), (s1, s0), elements=self.elements)
+        (v0, v1), (r0, r1), (s0, s1), (p0, p1) = self.vector, self.run, self.step, self.pitch
+        pitch, is_boxed = (p1, p0), self.is_boxed
+        return Access((v1, v0), (r1, r0), (s1, s0), elements=self.elements, pitch=pitch, is_boxed=is_boxed)
+
+    @cached_property
+    def read_dim(self) -> int:
+        """0 where neighbours along k lie together in memory, 1 where those along the other dim do."""
+        if self.vector[0] != self.vector[1]:
+            return 0 if self.vector[0] > self.vector[1] else 1
+        runs = [run if step == 1 else 0.0 for run, step in zip(self.run, self.step, strict=True)]
+        return 0 if runs[0] >= runs[1] else 1
 
     def repeats(self, count: int) -> bool:
         """Do `count` elements of the matrix show some of the array's several times, as windows do?"""

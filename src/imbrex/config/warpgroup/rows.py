@@ -2,8 +2,8 @@
 
 L2 answers in lines of 128 bytes, of which it fetches sectors of 32.  A row of a tile that begins on a line is
 one request; one that begins elsewhere goes over two lines, and one that begins inside a sector is put into
-shared memory in halves of sectors.  Rows in memory are as far apart as the operand's stretches are long, so
-that K, or the columns of an operand that lies along them, decides it for all tiles.
+shared memory in halves of sectors.  How far apart rows lie in memory decides it for all tiles of an operand,
+and those of windows may overlap, so that many ask for one line.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Rows:
     """Rows of an operand's tile.  crossing, inside: shares of them that begin on a sector but go over the end
     of a line, and that begin inside a sector.  is_walked: the operand is seen through windows, which the copy
     engine walks over.  is_short: they are less than a line, and cost less than one; those that lie along
-    another dim than k are a request each, whatever their length, where nothing walks over them.  is_apart:
-    they are less than a line along k, others between them in memory.
+    another dim than k are a request each, whatever their length, where nothing walks over them, and so are
+    those that overlap.  is_apart: they are less than a line along k, others between them in memory.
     """
 
     count: float
@@ -40,9 +40,11 @@ def rows_of(access: Access, tile: SharedTile, extent: int, context: GemmContext)
     begin at any element are loaded otherwise, and cost the producer more than L2.
     """
     row, is_walked = tile.row_bytes, access.repeats(context.g * extent * context.k)
-    is_less, is_along_k = row < LINE_BYTES, tile.major == "k"
+    is_along_k = tile.major == "k"
+    overlap = _overlap_bytes(access, tile)
+    is_less = row < LINE_BYTES and not overlap
     apart = gcd(
-        _pitch(access, 0 if tile.major == "k" else 1, extent, context) * tile.element_bytes, LINE_BYTES
+        overlap or _pitch(access, 0 if is_along_k else 1, extent, context) * tile.element_bytes, LINE_BYTES
     )
     starts = range(0, LINE_BYTES, apart)
     inside = sum(start % SECTOR_BYTES != 0 for start in starts)
@@ -55,6 +57,15 @@ def rows_of(access: Access, tile: SharedTile, extent: int, context: GemmContext)
         is_less and is_along_k,
         is_walked,
     )
+
+
+def _overlap_bytes(access: Access, tile: SharedTile) -> int:
+    """Bytes from a row to the next where that begins inside of it; 0 where it does not.  Rows along another
+    dim than k count as such where half of them and more is the next one's: an H200 says so of what is picked.
+    """
+    pitch_bytes = access.pitch[1 if tile.major == "k" else 0] * tile.element_bytes
+    longest = tile.row_bytes - 1 if tile.major == "k" else tile.row_bytes // 2
+    return pitch_bytes if pitch_bytes <= longest else 0
 
 
 def _pitch(access: Access, along: int, extent: int, context: GemmContext) -> int:

@@ -212,13 +212,16 @@ class Tile:
                 continue
             width, extent = max(access.vector) * size, tile.d
             is_windowed = _is_windowed(access, given.k)
-            index = self.rates.window if is_windowed else 1.0
+            index = self.rates.window if is_windowed or is_walked else 1.0
+            has_elements = width == size and (is_walked or access.step[0] != 1)
             if is_walked and not turned and width == size and _knows_taps(tile):
-                spent = self.rates.known / size
+                spent = self.rates.known * (1 if self.k_iterations == 1 else 2) / size
+            elif has_elements and not turned and _keeps_k(tile):
+                spent = self.rates.kept / size
             elif turned and size >= COPY_BYTES:
                 spent = self.rates.turning * index / size
                 total += self.rates.turning_step
-            elif (width >= COPY_BYTES or not is_windowed) and not turned:
+            elif (width >= COPY_BYTES or not (is_windowed or is_walked)) and not turned:
                 is_whole = width >= COPY_BYTES
                 spent = (self.rates.copying if is_whole else self.rates.copying_pieces) * index / width
                 total += 0.0 if is_whole else self.rates.pieces
@@ -282,7 +285,16 @@ def _stored(columns: int, size: int, along: bool) -> int:
 
 def _knows_taps(tile: SharedTile) -> bool:
     """Is each load's k a number: do lanes lie along d, in whole rows, and are the loads of a lane few?"""
-    return tile.major == "d" and tile.d % WARPGROUP == 0 and tile.k * tile.d <= MOST_UNROLLED * WARPGROUP
+    return tile.major == "d" and tile.d % WARPGROUP == 0 and _is_unrolled(tile)
+
+
+def _keeps_k(tile: SharedTile) -> bool:
+    """Have all loads of a lane one k, and are they few?"""
+    return tile.major == "k" and WARPGROUP % tile.k == 0 and _is_unrolled(tile)
+
+
+def _is_unrolled(tile: SharedTile) -> bool:
+    return tile.k * tile.d <= MOST_UNROLLED * WARPGROUP
 
 
 def _is_windowed(access: Access, total: int) -> bool:

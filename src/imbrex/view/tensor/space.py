@@ -10,18 +10,24 @@ of a single index: rows of pixels that follow one another with no padding betwee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
-from imbrex.index.expr import Lin, lin
+import numpy as np
+import numpy.typing as npt
+
+from imbrex.index.expr import Lin, lin, var
 from imbrex.index.map import Layer, Map, Step
 from imbrex.index.query import separate
 from imbrex.index.rule import Embed, Guard, Merge, PassThrough, Rule, Slice, Unfold
 from imbrex.view.tensor.form import Refused
 
-__all__ = ["Axis", "Space", "joined_with", "space", "spaces"]
+__all__ = ["Axis", "Space", "is_steady", "joined_with", "space", "spaces"]
+
+SAMPLE: Final = 1024
+"""Places along a dim that are looked at, from the first on."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,28 @@ def _overlapping(axis: Axis, inner: str) -> tuple[Axis, Axis] | None:
         Axis(outer, outer.bounds[1] + 1, apart * axis.stride),
         Axis(along, along.bounds[1] + 1, axis.stride),
     )
+
+
+def is_steady(map: Map, inner: str, other: str, row: float) -> bool:
+    """Do rows of so many neighbours along the upper dim `inner` begin at one place of an axis, from most of
+    the places along `other` to the next, so that several are a box?  True as well where no axis holds them.
+    """
+    sizes = dict(map.upper)
+    if sizes[other] == 1:
+        return True
+
+    point = [var(name, size) for name, size in sizes.items()]
+    axes = [found.axes[-1].coordinate for found in spaces(map, point, inner) if isinstance(found, Space)]
+    holding = [x for x in axes if row * np.count_nonzero(_changes(x, inner, sizes) != 1) <= SAMPLE]
+    moved = [int(np.count_nonzero(_changes(x, other, sizes))) for x in holding]
+    return not moved or 2 * min(moved) < min(SAMPLE, sizes[other])
+
+
+def _changes(index: Lin, along: str, sizes: Mapping[str, int]) -> npt.NDArray[np.int64]:
+    """How far an index moves from each place of a dim to the next, the others at their first."""
+    places = np.arange(min(SAMPLE, sizes[along]))
+    values: Any = index.eval({**dict.fromkeys(sizes, 0), along: places})
+    return np.diff(np.broadcast_to(values, places.shape)).astype(np.int64)
 
 
 def space(map: Map, point: Sequence[Lin]) -> Space | Refused:

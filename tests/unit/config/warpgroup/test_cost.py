@@ -57,7 +57,7 @@ SHAPES = ("near", "streams", "memory_norm")
 STORES = ("strided", "phased", "turned_store", "turned_halves", "narrow_store")
 OTHERS = ("launch", "transposed_bytes", "cached_bytes", "read_apart", "whole_rows", *STORES)
 """Of copies, of large arrays and of results that lie otherwise."""
-WINDOWS = ("walked_row", "ordinary", "issue", "window", "known")
+WINDOWS = ("walked_row", "ordinary", "issue", "window", "kept", "known")
 PRICES = [f.name for f in fields(ProductRates) if f.name not in (*SHAPES, *OTHERS, *WINDOWS)]
 
 
@@ -111,13 +111,24 @@ def test_what_is_added_beside_the_work(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "columns, depth, loads", [(256, 32, 64), (256, 64, 128), (128, 16, 16), (240, 32, 0)]
+    "columns, depth, loads", [(256, 32, 128), (256, 64, 128), (128, 16, 32), (240, 32, 0)]
 )
 def test_a_load_of_a_window_whose_tap_is_known(columns: int, depth: int, loads: int) -> None:
-    """Where rows of lanes are whole: of a lane, for a step."""
+    """Where rows of lanes are whole: of a lane, for a step; each twice where 49 taps are several steps."""
     context = context_of(forward(PLANES, taps_first=True), F16)
     tile = WarpgroupTuning(64, columns, depth, 4, 1, 1, 1, False, False, 1)
     usual, dearer = (Tile(tile.plan(context, machine_of(known=k))).ordinary for k in (40.0, 41.0))
+    assert dearer - usual == pytest.approx(loads)
+
+
+@pytest.mark.parametrize("rows, depth, loads", [(64, 32, 16), (128, 64, 64), (64, 256, 0)])
+def test_a_load_of_a_lane_that_keeps_its_k(rows: int, depth: int, loads: int) -> None:
+    """Filters KCYX whose taps come first: neighbours along k are 49 elements apart."""
+    planes = task_of(Conv2d("forward", 4, 6, 128, 128, 128, 7, 7, pad_h=3, pad_w=3, dtype=F16)).conv
+    context = context_of(forward(planes, taps_first=True), F16)
+    assert context.a.pitch == (49, 294)
+    tile = WarpgroupTuning(rows, 256, depth, 4, 1, 1, 1, False, False, 1)
+    usual, dearer = (Tile(tile.plan(context, machine_of(kept=k))).ordinary for k in (90.0, 91.0))
     assert dearer - usual == pytest.approx(loads)
 
 

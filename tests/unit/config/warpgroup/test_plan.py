@@ -11,6 +11,7 @@ from tests.pairs import in_turn, one_in
 from imbrex.chip import GPU_MACHINES, target
 from imbrex.config import tuning as tunings
 from imbrex.config.access import context_of
+from imbrex.config.algorithm.task import task_of
 from imbrex.config.choose import choose, family_of, require
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.legal import check
@@ -27,6 +28,8 @@ from imbrex.config.warpgroup.steps import Streams
 from imbrex.config.warpgroup.tunings import Tunings
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES, F8E4M3FN, F16, F32, I8, TF32, DType
+from imbrex.problem import Conv2d
+from imbrex.view.conv.implicit_gemm import backward_weight
 from imbrex.view.gemm.product import plain
 
 MACHINE = GPU_MACHINES["sm_90a"]
@@ -110,13 +113,13 @@ BROKEN: list[tuple[str, WarpgroupTuning, GemmContext, str, str]] = [
     ),
     ("depth", with_(k_per_block=48), GEMM, "sm_90a", "k_per_block 48 is not one of 16, 32, 64 or a multiple"),
     ("stages", with_(stages=1), GEMM, "sm_90a", "stages 1 is outside 2..16"),
-    ("cluster", with_(cluster_m=3), GEMM, "sm_90a", "a cluster of 3x1 workgroups is not of 1, 2, 4"),
+    ("cluster", with_(cluster_m=3), GEMM, "sm_90a", "a cluster of 3x1 workgroups is not of 1, 2, 4, 8"),
     (
         "cluster",
-        with_(n_per_block=24, cluster_m=2),
+        with_(n_per_block=24, k_per_block=32, cluster_m=8),
         GEMM,
         "sm_90a",
-        "b's tile is not loaded by 2 workgroups: 24 rows of shared memory do not divide into",
+        "b's tile is not loaded by 8 workgroups: 24 rows of 64 bytes do not divide into 8 parts of whole 128",
     ),
     (
         "registers",
@@ -370,6 +373,42 @@ def test_rows_off_the_lines_of_l2_cost_more() -> None:
     for streams in (lambda s: s.copies, lambda s: s.at(132).given):
         work = [*streams(Streams(Tunings.of(*plans)))]
         assert work == sorted(work) and work[3] > 1.2 * work[0]
+
+
+@pytest.mark.parametrize(
+    "apart, k, off",
+    [(8, 32, (1 / 8, 1 / 2)), (8, 64, (3 / 8, 1 / 2)), (16, 32, (1 / 4, 0)), (48, 64, (3 / 4, 0))],
+)
+def test_rows_that_overlap_are_no_shorter_for_the_copy_engine(
+    apart: int, k: int, off: tuple[float, float]
+) -> None:
+    """Windows' rows of k elements, so many apart, begin at other places of a line, and many want one line."""
+    context = gemm(4096, 64, 320)
+    access = Access((8, 1), (320.0, 1.0), (1, 0), elements=4096 * 8, pitch=(1, apart))
+    rows = rows_of(access, shared_tile(k, 128, 2, reads_d=False), context.m, context)
+    assert (rows.crossing, rows.inside) == off
+    assert rows.is_walked and not rows.is_short and not rows.is_apart
+    beside = dataclasses.replace(access, pitch=(1, k))
+    assert rows_of(beside, shared_tile(k, 128, 2, reads_d=False), context.m, context).is_short == (k < 64)
+
+
+@pytest.mark.parametrize(
+    "window, layout, is_boxed",
+    [((7, 1), "nchw", False), ((7, 1), "nhwc", True), ((3, 3), "nhwc", True), ((1, 1), "nchw", True)],
+)
+def test_rows_of_planes_that_begin_elsewhere_at_each_tap_are_no_box(
+    window: tuple[int, int], layout: str, is_boxed: bool
+) -> None:
+    """Filter gradients: pixels of whole rows lie together, but those of the next tap are rows further on."""
+    (y, x), kept = window, {"nhwc": "filter_layout input_layout output_layout".split()}.get(layout, [])
+    orders = dict(zip(kept, ("KYXC", "NHWC", "NHWK"), strict=False))
+    problem = Conv2d(
+        "backward_weight", 4, 64, 16, 16, 64, y, x, pad_h=y // 2, pad_w=x // 2, dtype=F16, **orders
+    )
+    context = context_of(backward_weight(task_of(problem).conv), F16)
+    assert context.a.is_boxed and context.b.is_boxed == is_boxed
+    plan = with_(n_per_block=64, cluster_m=1).plan(context, MACHINE)
+    assert plan.copied == (True, is_boxed)
 
 
 def test_short_rows_cost_more_for_each_byte() -> None:
