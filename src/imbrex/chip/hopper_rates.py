@@ -75,7 +75,7 @@ PRODUCT: Final = ProductRates(
     pieces=950.0,  # 64 products of 197 x 64 x 197 on an H200, by tiles of 16 to 128 rows
     issue=8.0,
     window=3.0,
-    kept=90.0,  # 960 x 320 elements of a filter on an H200: 87; a few kilobytes: less than 20
+    kept=25.0,  # filters, and pixels of one channel, on an H200: 20 to 36
     known=40.0,  # 3x3 and 5x5 of one to six channels on an H200: 37 to 68; of two steps 55 and 112
     # Both are within a tenth of what copies of 2 to 400 MB took on an H200.
     whole_rows=0.9,  # 12 to 20 % of the time were seen to be saved on an H200

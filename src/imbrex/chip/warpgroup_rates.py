@@ -128,7 +128,8 @@ class ProductRates:
     window: float
     """So many times a load where elements have an index each, as in windows."""
     kept: float
-    """Cycles of a warp for an element where all loads of a lane have one k (`fill_tile`, lanes.h)."""
+    """Cycles of a warp for an element where all loads of a lane have one k (`fill_tile`, lanes.h), beside
+    those of `pieces` for each lot that is in registers at a time."""
     known: float
     """Cycles of a warp for an element of a window whose tap the compiler knows (`fill_tile`, lanes.h); twice
     that where there are several steps of K."""

@@ -24,6 +24,8 @@ __all__ = [
     "accumulators",
 ]
 
+IN_FLIGHT: Final = {1: 48, 2: 48, 3: 24}
+"""Consumers -> registers of a producer's lane for what it has loaded and not yet put."""
 SUM_BYTES: Final = 4
 """Bytes of a sum."""
 

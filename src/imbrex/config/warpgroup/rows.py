@@ -41,10 +41,10 @@ def rows_of(access: Access, tile: SharedTile, extent: int, context: GemmContext)
     """
     row, is_walked = tile.row_bytes, access.repeats(context.g * extent * context.k)
     is_along_k = tile.major == "k"
-    overlap = _overlap_bytes(access, tile)
-    is_less = row < LINE_BYTES and not overlap
+    near = _near_bytes(access, tile)
+    is_less = row < LINE_BYTES and not 0 < near < row
     apart = gcd(
-        overlap or _pitch(access, 0 if is_along_k else 1, extent, context) * tile.element_bytes, LINE_BYTES
+        near or _pitch(access, 0 if is_along_k else 1, extent, context) * tile.element_bytes, LINE_BYTES
     )
     starts = range(0, LINE_BYTES, apart)
     inside = sum(start % SECTOR_BYTES != 0 for start in starts)
@@ -59,13 +59,13 @@ def rows_of(access: Access, tile: SharedTile, extent: int, context: GemmContext)
     )
 
 
-def _overlap_bytes(access: Access, tile: SharedTile) -> int:
-    """Bytes from a row to the next where that begins inside of it; 0 where it does not.  Rows along another
-    dim than k count as such where half of them and more is the next one's: an H200 says so of what is picked.
+def _near_bytes(access: Access, tile: SharedTile) -> int:
+    """Bytes from a row to the next where that begins less than a row's length after its end; 0 where it is
+    further on.  Rows along another dim than k count as such where half of one and more is the next one's: an
+    H200 says so of what is picked.
     """
-    pitch_bytes = access.pitch[1 if tile.major == "k" else 0] * tile.element_bytes
-    longest = tile.row_bytes - 1 if tile.major == "k" else tile.row_bytes // 2
-    return pitch_bytes if pitch_bytes <= longest else 0
+    pitch_bytes, row = access.pitch[1 if tile.major == "k" else 0] * tile.element_bytes, tile.row_bytes
+    return pitch_bytes if pitch_bytes < 2 * row and (tile.major == "k" or 2 * pitch_bytes <= row) else 0
 
 
 def _pitch(access: Access, along: int, extent: int, context: GemmContext) -> int:

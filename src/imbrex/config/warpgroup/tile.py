@@ -12,7 +12,7 @@ from typing import Final
 from imbrex.cached import cached_property
 from imbrex.chip import COPY_BYTES, VECTOR_BYTES, GpuMachine, ProductRates
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
-from imbrex.config.warpgroup.consumers import SUM_BYTES
+from imbrex.config.warpgroup.consumers import IN_FLIGHT, SUM_BYTES
 from imbrex.config.warpgroup.instruction import instruction_of
 from imbrex.config.warpgroup.plan import WarpgroupPlan
 from imbrex.config.warpgroup.rates import rates_of
@@ -213,11 +213,13 @@ class Tile:
             width, extent = max(access.vector) * size, tile.d
             is_windowed = _is_windowed(access, given.k)
             index = self.rates.window if is_windowed or is_walked else 1.0
-            has_elements = width == size and (is_walked or access.step[0] != 1)
+            keeps_k = width == size and is_walked == (access.step[0] == 1) and _keeps_k(tile)
             if is_walked and not turned and width == size and _knows_taps(tile):
                 spent = self.rates.known * (1 if self.k_iterations == 1 else 2) / size
-            elif has_elements and not turned and _keeps_k(tile):
+            elif keeps_k and not turned:
                 spent = self.rates.kept / size
+                loads = extent * t.k_per_block // WARPGROUP
+                total += self.rates.pieces * -(-loads // IN_FLIGHT[t.consumers])
             elif turned and size >= COPY_BYTES:
                 spent = self.rates.turning * index / size
                 total += self.rates.turning_step

@@ -7,6 +7,7 @@ from math import prod
 from typing import assert_never
 
 from imbrex.chip import COPY_BYTES, VECTOR_BYTES, GpuMachine
+from imbrex.config.warpgroup.consumers import IN_FLIGHT
 from imbrex.emit import c
 from imbrex.emit.cuda.member import are_of_count, boolean, method, static, static_or_method
 from imbrex.emit.cuda.row import elements_left
@@ -23,8 +24,6 @@ from imbrex.view.tensor import Box, Walk
 
 __all__ = ["constants", "functions"]
 
-IN_FLIGHT = {1: 48, 2: 48, 3: 24}
-"""Consumers -> registers of a producer's lane for what it has loaded and not yet put."""
 TILE_STEP = "int32_t batch, int32_t tile, int32_t step"
 ELEMENT = f"{TILE_STEP}, int32_t k, int32_t d"
 
