@@ -3,6 +3,7 @@
     conv, data     images are batched, filters are not    more images
     product        the first matrix alone is               more rows
                    both are, or the second                 a batch of products
+                   batches of matrices                     more of them
     all else                                               a loop, one call for each element
 
 Law: the batch is the first dimension of each array that has one, and of each result.
@@ -75,17 +76,28 @@ def _data(known: Any, many: int, batched: Mapping[str, bool], arrays: Arrays) ->
 
 
 def _product(known: Any, many: int, batched: Mapping[str, bool], arrays: Arrays) -> Folded:
-    is_rows = batched["a"] and not batched["b"] and not known.a and arrays["b"].ndim == 2
-    roles = (
-        [role for role in arrays if role not in ("b", *PER_CHANNEL)]
-        if is_rows
-        else [*arrays.keys() - PER_CHANNEL]
+    of = {role: arrays[role] for role in ("a", "b")}
+    batches = [array.shape[-3] for role, array in of.items() if array.ndim - batched[role] == 3]
+    if batched["a"] and not batched["b"] and not known.a and arrays["b"].ndim == 2 and not batches:
+        staying = {"b", *PER_CHANNEL}
+    elif batches:
+        staying = {role for role, array in of.items() if array.ndim == 2} | PER_CHANNEL
+        arrays = {**arrays, **{role: _each(array, batches[0]) for role, array in of.items() if batched[role]}}
+    else:
+        each = {role: _batch(arrays[role], many, batched[role]) for role in arrays.keys() - PER_CHANNEL}
+        return Folded({**arrays, **each}, known, _as_it_is)
+    roles = arrays.keys() - staying
+    flat = {role: _into(_batch(arrays[role], many, batched[role]), 0) for role in roles}
+    return Folded({**arrays, **flat}, known, partial(_out, at=0, many=many))
+
+
+def _each(array: Any, batch: int) -> Any:
+    """A batch's matrix, or its batches of them, as batches: once for each matrix that it meets."""
+    return (
+        array
+        if array.ndim == 4
+        else jnp.broadcast_to(array[:, None], (array.shape[0], batch, *array.shape[1:]))
     )
-    each = {role: _batch(arrays[role], many, batched[role]) for role in roles}
-    if is_rows or arrays["a"].ndim - batched["a"] == 3:
-        flat = {role: _into(array, 0) for role, array in each.items()}
-        return Folded({**arrays, **flat}, known, partial(_out, at=0, many=many))
-    return Folded({**arrays, **each}, known, _as_it_is)
 
 
 _RULES: Final[Mapping[str, Callable[..., Folded | None]]] = {

@@ -87,8 +87,9 @@ def called(of: Kind, known: Any, epilogue: str | None, arrays: Mapping[str, Any]
 
     known: the moves of a convolution, with the shape of the result of a gradient; `Turned` of a product.
     """
-    a = arrays.get("a")
-    is_one = a is not None and a.ndim == 3 and a.shape[0] == 1
+    is_one = any(
+        arrays[role].ndim == 3 and arrays[role].shape[0] == 1 for role in ("a", "b") if role in arrays
+    )
     flat = [array[0] if is_one and array.ndim == 3 else array for array in arrays.values()]
     found = KERNEL.bind(*flat, of=_Known(of, known, epilogue, tuple(arrays)))
     results = [array[None] for array in found] if is_one else found
@@ -134,15 +135,16 @@ def convolution(
 
 
 def _multiplication(a: Shape, b: Shape, turned: Turned, dtype: Any, epilogue: str | None) -> Gemm:
-    """A ValueError where there is none.  a, b: of matrices, or of batches of them."""
+    """A ValueError where there is none.  a, b: of matrices, or of batches of them; one matrix meets each."""
     m, k = a[-2:][::-1] if turned.a else a[-2:]
     n = b[-2] if turned.b else b[-1]
-    _expect_values({"n": n, "batch": a[0] if len(a) == 3 else 1})
+    batch = next((shape[0] for shape in (a, b) if len(shape) == 3), 1)
+    again = {name: 0 for name, shape in (("stride_a", a), ("stride_b", b)) if batch > 1 and len(shape) == 2}
+    _expect_values({"n": n, "batch": batch})
     try:
         return Gemm(
-            _number("m", m, turned.batches), n, _number("k", k, turned.batches),
-            batch=a[0] if len(a) == 3 else 1,
-            transpose_a=turned.a, transpose_b=turned.b, dtype=dtype.name, epilogue=epilogue,
+            _number("m", m, turned.batches), n, _number("k", k, turned.batches), batch=batch,
+            transpose_a=turned.a, transpose_b=turned.b, dtype=dtype.name, epilogue=epilogue, **again,
         )  # fmt: skip
     except Diagnostic as error:
         raise ValueError(error.message) from None

@@ -118,7 +118,9 @@ def _product_back(turned: Turned, kept: Any, g: Any) -> Any:
     da = product(b, g, made(of_b, True)) if of_a else product(g, b, made(False, not of_b, batches))
     rows = "each" if of_a else batches  # k of what lies with k outermost
     db = product(g, a, made(True, of_a, rows)) if of_b else product(a, g, made(not of_a, False, rows))
-    return da, db
+    return tuple(  # one matrix that meets a batch has a gradient of each
+        each if each.ndim == one.ndim else each.sum(0) for each, one in ((da, a), (db, b))
+    )
 
 
 def _keep(function: Any) -> Any:

@@ -151,9 +151,9 @@ def matmul(
     """activation(product of matrices * scale + bias + residual), one kernel; the batch of `a` is further rows
     of one matrix `b`, or as large as that of `b`.
 
-    transpose_a, transpose_b: is the array (..., k, m), or (..., n, k)?  Read where it lies; a transposed
-    `a` that meets one matrix `b` is one matrix.  scale, bias: (n,), the scale float32, or float64 of such
-    arrays; residual: of the result's shape.  activation: a name of `problem.activation`.
+    transpose_a, transpose_b: is the array (..., k, m), or (..., n, k)?  Read where it lies, so that each
+    matrix of a transposed `a` meets one `b` in a batch of products.  scale, bias: (n,), the scale float32, or
+    float64 of such arrays; residual: of the result's shape.  activation: a name of `problem.activation`.
     """
     kind()
     expect_batches(batches)
@@ -164,7 +164,6 @@ def matmul(
         a.ndim < 2
         or b.ndim < 2
         or (b.ndim > 2 and a.shape[:-2] != b.shape[:-2])
-        or (turned.a and b.ndim == 2 < a.ndim)
         or a.shape[-2 if turned.a else -1] != b.shape[-1 if turned.b else -2]
     ):
         said = ", transpose_a=True" * turned.a + ", transpose_b=True" * turned.b
@@ -174,11 +173,11 @@ def matmul(
     is_rows = b.ndim == 2 and not turned.a
     if is_rows:
         one, other, many = a.reshape(-1, a.shape[-1]), b, (-1, n)
-    elif b.ndim == 2:
+    elif a.ndim == 2:
         one, other, many = a, b, (m, n)
     else:
-        one, other = a.reshape(-1, *a.shape[-2:]), b.reshape(-1, *b.shape[-2:])
-        many = (-1, m, n)
+        one, many = a.reshape(-1, *a.shape[-2:]), (-1, m, n)
+        other = b if b.ndim == 2 else b.reshape(-1, *b.shape[-2:])
     more = None if residual is None else residual.reshape(*many)
     shape = (one.shape[0], n) if is_rows else (*one.shape[:-2], m, n)
     found = _finish(product, one, other, turned, (scale, bias, more, n, shape), activation)
