@@ -8,7 +8,7 @@ from typing import Any, Final
 from imbrex.chip import GPU_MACHINES
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["alike", "kind", "varying"]
+__all__ = ["alike", "kind", "uncut", "varying"]
 
 jax: Any = import_module("jax")
 
@@ -56,3 +56,13 @@ def alike(*arrays: Any) -> list[Any]:
 def _cast(array: Any, axes: tuple[str, ...]) -> Any:
     pcast = getattr(jax.lax, "pcast", None)
     return jax.lax.pvary(array, axes) if pcast is None else pcast(array, axes, to="varying")
+
+
+def uncut(array: Any) -> Any:
+    """The whole array on each device, where its type says that it is cut (JAX's explicit axes of a mesh); its
+    gradient is cut as it is.
+    """
+    spec = getattr(jax.typeof(array).sharding, "spec", ())
+    return (
+        jax.sharding.reshard(array, jax.sharding.PartitionSpec(*(None for _ in spec))) if any(spec) else array
+    )

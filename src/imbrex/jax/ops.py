@@ -22,7 +22,7 @@ from imbrex.function.window import Pair, integers
 from imbrex.jax.activation import ACTIVATIONS
 from imbrex.jax.call import Moves, Shape, Turned, convolution, sizes
 from imbrex.jax.derivatives import conv, data, fused, product
-from imbrex.jax.device import alike, kind
+from imbrex.jax.device import alike, kind, uncut
 from imbrex.jax.layouts import CHANNELS_FIRST, Layouts, is_one, layouts_of, pads_of
 from imbrex.kernel.tuned import Effort, expect_effort
 from imbrex.problem.activation import expect_activation, is_f32
@@ -307,4 +307,4 @@ def _array(name: str, value: Any) -> Any:
         raise TypeError(f"'{name}' should be an array of JAX's or NumPy's, got {type(value).__name__}")
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"'{name}' is a masked array, and kernels know no mask; fill it first")
-    return value if isinstance(value, jax.Array) else jax.numpy.asarray(value)
+    return uncut(value if isinstance(value, jax.Array) else jax.numpy.asarray(value))

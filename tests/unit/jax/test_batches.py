@@ -391,6 +391,16 @@ for kind in (AxisType.Auto, AxisType.Explicit):
         np.testing.assert_array_equal(one, other)
     if kind == AxisType.Auto:  # the partitioner of XLA gives a custom call all of its arrays
         np.testing.assert_array_equal(jax.jit(mine)(images, filters), theirs(x, w))
+    else:  # the type of an array says how it is cut, and its gradient has that type
+        wanted = grad(theirs)(x, w)
+        with jax.set_mesh(mesh):
+            found = grad(mine)(images, filters)
+            assert found[0].sharding.spec == P("d", None, None, None)
+            for one, other in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(one, other)
+            tokens = some(2, 4, 5)
+            middle = put(tokens, P(None, "d", None))
+            np.testing.assert_array_equal(jax.jit(ours.linear)(middle, b.T), tokens @ np.asarray(b))
 print("right")
 """
 
