@@ -24,6 +24,14 @@ from imbrex.problem import problem_text
 
 __all__ = ["build_library"]
 
+OF_C = frozenset(
+    (
+        "assert complex ctype errno fenv float inttypes limits locale math setjmp signal stdalign stdarg"
+        " stdatomic stdbit stdbool stdckdint stddef stdint stdio stdlib stdnoreturn string tgmath threads"
+        " time uchar wchar wctype c dl m pthread rt"
+    ).split()
+)
+"""Headers of C, and libraries beside them, that NAME.h and libNAME.so would stand before."""
 COLUMNS = ("problem", "times", "time", "all of them", "GFLOP/s")
 MOST_LETTERS = 60
 
@@ -40,6 +48,8 @@ def build_library(
         raise Diagnostic(
             f"'{name}' cannot begin names of C; use letters, digits and _, {MOST_LETTERS} at most"
         )
+    if name in OF_C:
+        raise Diagnostic(f"{name}.h or lib{name}.so is C's own", hint="another name leaves it to be found")
     sources: list[Source] = []
     kernels: list[tuple[Kernel, int]] = []
     for entry in _once(entries):

@@ -86,7 +86,8 @@ def header(name: str, families: Sequence[Family], target: str, interface: Interf
 
 def _array(operand: Operand) -> str:
     sizes = ", ".join(f"{name} {size}" for name, size in zip(operand.layout, operand.shape, strict=True))
-    return f"{operand.role} [{sizes}] {operand.dtype}{', written' if operand.is_written else ''}"
+    steps = "" if operand.strides is None else f"; strides {', '.join(map(str, operand.strides))}"
+    return f"{operand.role} [{sizes}{steps}] {operand.dtype}{', written' if operand.is_written else ''}"
 
 
 def source(name: str, families: Sequence[Family], parts: Sequence[Part]) -> str:

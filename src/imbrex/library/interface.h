@@ -35,7 +35,7 @@ int ${symbol}_find(const char *problem, int64_t *rows);
 /* ${shout}_OK where ${symbol}_run would run, else ${shout}_NOT_SERVED. */
 int ${symbol}_serves(int family, int64_t rows);
 
-/* Runs: arrays in the order of the list above, dense and row-major,
+/* Runs: arrays in the order of the list above, row-major, and dense where it has no strides,
    $how
    Calls may come from several threads at once. */
 int ${symbol}_run(int family, int64_t rows, void *const *arrays, $argument);

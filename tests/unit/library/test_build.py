@@ -228,6 +228,7 @@ def test_nothing_is_half_written(imbrex: Imbrex, tmp_path: Path, monkeypatch: py
     ("words", "told"),
     [
         (("--library", "1x", NET[0]), "'1x' cannot begin names of C"),
+        (("--library", "stdint", NET[0]), "stdint.h or libstdint.so is C's own"),
         (
             ("--library", "net", NET[0], "--target", "gfx942"),
             "a library is of a CPU or of an NVIDIA GPU, and",
