@@ -239,7 +239,7 @@ class Shown:
         seconds = time.monotonic() - self.started
         made = f"{fresh} trial{'s' * (fresh != 1)} in {seconds_text(seconds)}"
         sentences = [f"{made}, kept in {path}"]
-        if tuned and not fresh:
+        if tuned and not fresh and all(one.is_done for one, _ in tuned):
             sentences = [f"nothing to do: all that was asked for was measured before, in {path}"]
         if refused:
             why = ", ".join(f"{count} {status}" for status, count in refused.items())

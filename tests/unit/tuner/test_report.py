@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import pytest
 from tests.unit.tuner.test_session import FEW, TEXTS, UNIT
 
+from imbrex.cli.skipped import Skipped
+from imbrex.cli.tune import Shown
 from imbrex.config.candidates import Candidates
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Gemm
@@ -84,3 +89,13 @@ def test_the_race_is_over_time() -> None:
 
 def test_nothing_that_gave_a_time_has_no_picture() -> None:
     assert "<svg" not in page([(tuned(0, TRIED[1:2]), 1)]) and "<svg" not in page([])
+
+
+@pytest.mark.parametrize(("is_done", "said"), [(True, "nothing to do"), (False, "0 trials in")])
+def test_what_ended_before_a_trial_is_not_called_done(
+    is_done: bool, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = cast(Any, SimpleNamespace(problems=[UNIT.problem]))
+    outcome = replace(tuned(0), fresh=0, is_done=is_done)
+    Shown(plan, False, Skipped(), {}, [(outcome, 1)]).summary("db")
+    assert said in capsys.readouterr().out
