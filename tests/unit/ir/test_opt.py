@@ -73,6 +73,9 @@ def test_an_output_file_stays_where_an_input_is_wrong(
         ("specialise{filtr=1}", "error: in the passes 'specialise{filtr=1}': "),
         ("specialise{filter=1", "error: cannot read the passes 'specialise{filter=1': "),
         ('specialise{problem="conv -n 0"}', "error: "),
+        ("run-time-sizes{least=9 most=4}", "'most' should be an integer from 9, got 4"),
+        ("run-time-sizes{least=70000}", "'least' is 70000, and 'most' 65536 where it is not said"),
+        ("conv-to-gemm{channel_multiple=0}", "'channel_multiple' should be a positive integer, got 0"),
     ],
 )
 def test_bad_passes(gemm: str, passes: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from imbrex.argument import whole
 from imbrex.config.algorithm.form import GemmForm, Phases
 from imbrex.config.algorithm.make import conv_to_gemm
 from imbrex.config.algorithm.table import ALGORITHMS
@@ -53,6 +54,10 @@ class ConvToGemm(ModulePass):
     shared_phases: bool = False
     images_last: bool = False
     abreast: int = 0
+
+    def __post_init__(self) -> None:
+        whole("channel_multiple", self.channel_multiple, 1)
+        whole("abreast", self.abreast, 0)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rewrite_each([o for o in op.walk() if isinstance(o, ConvOp | GemmOp)], self._rewrite)

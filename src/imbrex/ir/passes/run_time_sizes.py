@@ -18,6 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from imbrex.argument import whole
 from imbrex.index.map import Dim, Layer, layer_over
 from imbrex.index.rule import PassThrough, Prefix
 from imbrex.ir.ops import Conv2dOp, GemmOp
@@ -37,6 +38,11 @@ class RunTimeSizes(ModulePass):
     least: int = 1
     most: int | None = None
 
+    def __post_init__(self) -> None:
+        whole("least", self.least, 1)
+        if self.most is not None:
+            whole("most", self.most, self.least)
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for found in list(op.walk()):
             if isinstance(found, GemmOp | Conv2dOp):
@@ -46,6 +52,9 @@ class RunTimeSizes(ModulePass):
     def _rewrite(self, op: GemmOp | Conv2dOp) -> None:
         is_gemm = isinstance(op, GemmOp)
         most = self.most or (MOST_ROWS if is_gemm else MOST_IMAGES)
+        if self.least > most:
+            message = f"'least' is {self.least}, and 'most' {most} where it is not said"
+            raise InvalidOp(op, message, "operand", 0)
         for position, value in enumerate(op.operands):
             names = (
                 _gemm_names(op, position) if isinstance(op, GemmOp) else tuple(op.layouts.values())[position]
