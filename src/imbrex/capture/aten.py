@@ -80,6 +80,8 @@ def _is_model(given: Any) -> bool:
 def _called(function: Callable[[], Any], name: str) -> Any:
     try:
         return function()
+    except Diagnostic:
+        raise
     except Exception as error:
         message = f"'{name}' ended in {type(error).__name__}: {error}"
         raise Diagnostic(message, hint="--traceback shows where") from error
@@ -98,12 +100,39 @@ def _mode(tally: Tally) -> Any:
     base: Any = import_module("torch.utils._python_dispatch").TorchDispatchMode
 
     class Counting(base):
+        supports_higher_order_operators = True
+
         def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            name, overloaded, _ = str(op).rpartition(".")
+            if not overloaded:  # one of functions, such as `torch.cond`
+                return self._controlled(str(op), op, *args, **(kwargs or {}))
             result = op(*args, **(kwargs or {}))
-            _note(tally, str(op).rpartition(".")[0], list(args), dict(kwargs or {}), result)
+            _note(tally, name, list(args), dict(kwargs or {}), result)
             return result
 
+        def _controlled(self, name: str, op: Any, *args: Any, **kwargs: Any) -> Any:
+            flow = CONTROL.get(name)
+            if flow is None:
+                tally.leave(name, "the functions that it calls are not seen")
+                return op(*args, **kwargs)
+            with self:
+                return flow(*args, **kwargs)
+
     return Counting()
+
+
+def _cond(condition: Any, if_true: Any, if_false: Any, given: Sequence[Any] = ()) -> Any:
+    return (if_true if condition else if_false)(*given)
+
+
+def _while_loop(condition: Any, body: Any, carried: Sequence[Any], more: Sequence[Any] = ()) -> Any:
+    while condition(*carried, *more):
+        carried = body(*carried, *more)
+    return tuple(carried)
+
+
+CONTROL: Final[Mapping[str, Callable[..., Any]]] = {"cond": _cond, "while_loop": _while_loop}
+"""Ops of functions, as what these compute: what runs is counted."""
 
 
 def _note(tally: Tally, name: str, args: list[Any], keywords: dict[str, Any], result: Any) -> None:

@@ -15,6 +15,7 @@ from imbrex.problem import parse_problem, problem_text  # noqa: E402
 MODEL = """
 import torch
 from torch import nn
+from torch._higher_order_ops import while_loop
 from torch.nn import functional as F
 
 
@@ -67,6 +68,24 @@ def other():
     F.scaled_dot_product_attention(*(torch.zeros(1, 1, 8, 8) for _ in "qkv"))
 
 
+class Branch(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last, self.other = nn.Linear(4, 6), nn.Linear(4, 6)
+
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: self.last(x), lambda x: self.other(x).relu(), (x,))
+
+
+def branch():
+    return Branch(), torch.ones(2, 4)
+
+
+def loop():
+    w = torch.ones(4, 4)
+    while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x @ w), (torch.tensor(0), torch.ones(2, 4)))
+
+
 def broken():
     raise ValueError("no such thing")
 
@@ -102,6 +121,8 @@ def lines(texts: list[str]) -> set[str]:
         ("named", False, NET, 1),
         ("itself", False, NET, 2),
         ("net", True, NET + BACK, 1),
+        ("branch", False, [LAST + BIAS], 1),
+        ("loop", False, ["gemm -m 2 -n 4 -k 4"], 3),
     ],
 )
 def test_a_model_forward_and_backward(
