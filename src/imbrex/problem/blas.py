@@ -20,7 +20,7 @@ from imbrex.dtype import DTYPES, F16, F32, TF32, DType, microscaled, product_of
 from imbrex.problem.flags import Flag, Flags, Line, Token, read_flags
 from imbrex.problem.gemm import Gemm, GemmRole
 from imbrex.problem.stride import LEADING, STRIDES, Matrices
-from imbrex.problem.value import read_number, read_size, read_truth, read_whole
+from imbrex.problem.value import read_number, read_size, read_transposed, read_truth, read_whole
 
 __all__ = ["BUFFERS", "BY_NAME", "SIZES", "Tool", "read_blas"]
 
@@ -72,8 +72,8 @@ def read_blas(line: Line, tokens: list[Token], tool: Tool) -> tuple[list[Gemm], 
             n=flags.get("m", 128, read_size),
             k=flags.get("k", 128, read_size),
             batch=flags.get("batch", 1, read_size),
-            transpose_a=flags.get("transpose_b", False, read_truth),
-            transpose_b=flags.get("transpose_a", False, read_truth),
+            transpose_a=flags.get("transpose_b", False, read_transposed),
+            transpose_b=flags.get("transpose_a", False, read_transposed),
             alpha=flags.get("alpha", 1.0, read_number),
             beta=flags.get("beta", 0.0, read_number),
             dtype=element,

@@ -10,8 +10,8 @@ from imbrex.problem.epilogue import Epilogue, parse
 from imbrex.problem.field import Pair
 
 __all__ = [
-    "epilogue_flag", "read_epilogue", "read_extent", "read_number", "read_pad", "read_size", "read_truth",
-    "read_whole",
+    "epilogue_flag", "read_epilogue", "read_extent", "read_number", "read_pad", "read_size",
+    "read_transposed", "read_truth", "read_whole",
 ]  # fmt: skip
 
 _TRUTHS = {"0": False, "false": False, "n": False, "1": True, "true": True, "t": True}
@@ -60,6 +60,11 @@ def read_truth(flag: str, text: str) -> bool:
     if text.lower() not in _TRUTHS:
         raise Diagnostic(f"'{flag}' takes 0 or 1, false or true, N or T, got '{text}'")
     return _TRUTHS[text.lower()]
+
+
+def read_transposed(flag: str, text: str) -> bool:
+    """The same, or `C`: the conjugate of real elements is what they are."""
+    return text.lower() == "c" or read_truth(flag, text)
 
 
 def read_epilogue(_: str, text: str) -> Epilogue:

@@ -520,7 +520,7 @@ def test_a_rocblas_log_line_is_read_whole() -> None:
         "--compute_type f32 --algo 0 --solution_index 0 --flags 0"
     )
     want = Gemm(33, 32, 34, batch=4, transpose_a=True, dtype="f16", ldc=40, epilogue="f32(x)")
-    assert parse_problem(line) == [want]
+    assert parse_problem(line) == parse_problem(line.replace("transposeB T", "transposeB C")) == [want]
     assert parse_problem("rocblas-bench -f gemm -r s -m 4 -n 5 -k 6") == [Gemm(5, 4, 6)]
 
 
