@@ -167,12 +167,14 @@ def _back(known: Any, pair: Any, added: Mapping[str, Any], dz: Any) -> Any:
     channel = own.layouts.result.index("k") if function is conv else dz.ndim - 1
     others = tuple(position for position in range(dz.ndim) if position != channel)
     scale = added.get("channel_scale")
-    scaled = dz if scale is None else (dz * jax.numpy.expand_dims(scale, others)).astype(dz.dtype)
+    scaled = dz
+    if scale is not None:  # in its type, which JAX may not choose where promotion is strict
+        scaled = (dz.astype(scale.dtype) * jax.numpy.expand_dims(scale, others)).astype(dz.dtype)
     of_pair = (_conv_back if function is conv else _product_back)(own, pair, scaled)
 
     def of_scale() -> Any:
         assert scale is not None, known
-        return (dz.astype(scale.dtype) * function(*pair, own)).sum(others)
+        return (dz.astype(scale.dtype) * function(*pair, own).astype(scale.dtype)).sum(others)
 
     of_added = {"channel_scale": of_scale, "bias": lambda: dz.sum(others), "residual": lambda: dz}
     return of_pair, {name: of_added[name]() for name in added}

@@ -117,3 +117,11 @@ def test_kernels_of_results_and_of_gradients_are_tuned_first(monkeypatch: pytest
     assert len(tuned) == 3 and {effort for _, effort in tuned} == {"quick"}
     with pytest.raises(ValueError, match="'tune' should be 'quick', 'normal' or 'full', got 'fast'"):
         ours.conv2d(some(1, 1, 4, 4), some(1, 1, 2, 2), tune="fast")
+
+
+def test_gradients_need_no_promotion() -> None:
+    """Of half types and a scale in float32, where JAX refuses to choose a type."""
+    a, b = (jnp.ones(shape, jnp.bfloat16) for shape in ((2, 3), (3, 4)))
+    with jax.numpy_dtype_promotion("strict"):
+        da, ds = jax.grad(lambda a, s: ours.matmul(a, b, scale=s).sum(), (0, 1))(a, jnp.full(4, 2.0))
+    assert (da == 8).all() and (ds == 6).all()
