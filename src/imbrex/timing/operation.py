@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
-__all__ = ["Loop", "Operation", "Residents", "Unit", "counted", "matrix_clocks_of"]
+__all__ = ["Loop", "Operation", "Residents", "Unit", "counted", "matrix_clocks", "matrix_clocks_of", "operation"]
 
 Unit: TypeAlias = Literal[
     "matrix", "vector", "scalar", "fetch", "read", "write", "load", "direct", "wait", "barrier", "priority",
@@ -34,6 +35,9 @@ class Operation:
     level: int = 0
     is_exclusive: bool = False
 
+
+operation: Callable[..., Operation] = lru_cache(maxsize=4096)(Operation)
+"""An operation that is the same object wherever it is the same: loops have thousands of a few dozen."""
 
 Loop: TypeAlias = tuple[Operation, ...]
 
@@ -66,4 +70,9 @@ def counted(loop: Sequence[Operation]) -> list[tuple[Operation, int]]:
 
 def matrix_clocks_of(loop: Sequence[Operation]) -> float:
     """Clocks of the matrix pipe in one trip of one wave."""
-    return sum(count * op.clocks for op, count in counted(loop) if op.unit == "matrix")
+    return matrix_clocks(counted(loop))
+
+
+def matrix_clocks(operations: Iterable[tuple[Operation, int]]) -> float:
+    """The same of operations that are counted."""
+    return sum(count * op.clocks for op, count in operations if op.unit == "matrix")

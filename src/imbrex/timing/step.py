@@ -54,7 +54,8 @@ def steps_of(loop: Loop, gpu: GpuMachine, own: Residents, pipes: Pipes, barrier:
     l2_bytes = gpu.device.l2_bytes if gpu.device is not None else inf
     lds = LdsPath(gpu, rates, own.simds)
     loads = LoadPath(gpu, rates, own.simds, min(rates.l1_bytes, l2_bytes))
-    made = {id(op): _step(op, rates, pipes, lds, loads, barrier) for op in loop}
+    operations = {id(op): op for op in loop}
+    made = {name: _step(op, rates, pipes, lds, loads, barrier) for name, op in operations.items()}
     return [made[id(op)] for op in loop]
 
 

@@ -21,7 +21,7 @@ from imbrex.config.xdlops.residency import resident_groups
 from imbrex.timing.compute_unit import Trip
 from imbrex.timing.kernel import Prediction, Product, device_of, predicted, step_of
 from imbrex.timing.least import least_clocks
-from imbrex.timing.operation import Operation, counted, matrix_clocks_of
+from imbrex.timing.operation import Operation, counted, matrix_clocks
 
 __all__ = [
     "TileCost",
@@ -145,7 +145,7 @@ def bounds_of(plan: XdlopsPlan, groups: int) -> dict[str, float]:
     assert rates is not None, gpu.name
     moved = sum(count * _lds_bytes(op) for op, count in _operations(plan)) * gpu.wave_size * many
     return {
-        "matrix": matrix_clocks_of(product.loop) * many / gpu.simds,
+        "matrix": matrix_clocks(_operations(plan)) * many / gpu.simds,
         "LDS": moved / rates.lds_bytes,
         "loads": groups * _loaded_bytes(plan) / min(rates.l1_bytes, device.l2_bytes),
     }

@@ -21,13 +21,13 @@ from typing import Final
 from imbrex.chip import GPU_MACHINES, NARROWEST, TURN, VECTOR_BYTES, GpuMachine, Rates
 from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.config.xdlops.stage import TileCopy
-from imbrex.timing.operation import Loop, Operation
+from imbrex.timing.operation import Loop, Operation, operation
 from imbrex.view.mma.wave import TURNED_BYTES, WaveTiles
 from imbrex.view.work.taps import PIECES, Load, begun, under_way
 
 __all__ = ["loop_of", "modelled"]
 
-TURNING: Final = Operation("vector", TURN)
+TURNING: Final = operation("vector", TURN)
 """A vector instruction that moves or joins registers, or computes an index."""
 JOINING: Final = {1: 1.25, 2: 0.5}
 """Vector instructions for an element of so many bytes that fills no register, as the compiler joins them."""
@@ -50,26 +50,26 @@ def loop_of(plan: XdlopsPlan) -> Loop:
     """There must be an instruction that serves the plan."""
     tiles = plan.wave_tiles
     assert tiles is not None, plan.tuning
-    copies, pointers = (plan.a_copy, plan.b_copy), (Operation("scalar"),) * 3
+    copies, pointers = (plan.a_copy, plan.b_copy), (operation("scalar"),) * 3
     line = _rates(plan).line_bytes
     if plan.tuning.copy == "ahead" and plan.taps is not None:
-        return (*pointers, *_indices(plan), *_taps_ahead(plan, tiles, line), Operation("branch"))
+        return (*pointers, *_indices(plan), *_taps_ahead(plan, tiles, line), operation("branch"))
     if plan.tuning.copy == "ahead":
         loads = [op for copy in _loaded(plan) for op in _direct_loads(plan, copy, line)]
-        return (*pointers, *_indices(plan), *_ahead(plan, tiles, loads), Operation("branch"))
+        return (*pointers, *_indices(plan), *_ahead(plan, tiles, loads), operation("branch"))
     scales = _scales(plan, tiles)
-    products = (*scales, *([Operation("wait", vm=0)] if scales else []), *_products(plan, tiles))
+    products = (*scales, *([operation("wait", vm=0)] if scales else []), *_products(plan, tiles))
     if plan.tuning.is_direct:
-        begin = (*pointers, Operation("wait", vm=0), Operation("barrier"))
+        begin = (*pointers, operation("wait", vm=0), operation("barrier"))
         loads = tuple(op for copy in copies for op in _direct_loads(plan, copy, line))
-        return (*begin, *loads, *products, *_indices(plan), Operation("branch"))
-    begin = (*pointers, Operation("wait", lgkm=0), Operation("barrier"))
+        return (*begin, *loads, *products, *_indices(plan), operation("branch"))
+    begin = (*pointers, operation("wait", lgkm=0), operation("barrier"))
     loads = [op for copy in copies for op in _loads(copy, line)]
     behind: list[Operation] = []
     if plan.tuning.buffers == 1:
-        behind = [Operation("wait", lgkm=0), Operation("barrier")]
+        behind = [operation("wait", lgkm=0), operation("barrier")]
     writes = tuple(_writes(copies, len(loads)))
-    return (*begin, *_indices(plan), *loads, *products, *behind, *writes, Operation("branch"))
+    return (*begin, *_indices(plan), *loads, *products, *behind, *writes, operation("branch"))
 
 
 def _loaded(plan: XdlopsPlan) -> list[TileCopy]:
@@ -89,11 +89,11 @@ def _ahead(plan: XdlopsPlan, tiles: WaveTiles, loads: list[Operation]) -> Iterat
     came = len(loads) if scales else None
     for part in range(plan.parts):
         if part + 1 < plan.parts:
-            yield Operation("wait", lgkm=0, vm=came)
+            yield operation("wait", lgkm=0, vm=came)
             yield from woven([], reads, product, products)
         else:
-            yield Operation("wait", vm=(plan.tuning.buffers - 2) * len(loads), lgkm=0)
-            yield Operation("barrier")
+            yield operation("wait", vm=(plan.tuning.buffers - 2) * len(loads), lgkm=0)
+            yield operation("barrier")
             yield from woven([*scales, *loads], reads, product, products)
 
 
@@ -111,10 +111,10 @@ def _taps_ahead(plan: XdlopsPlan, tiles: WaveTiles, line: int) -> Iterator[Opera
 
     for tap in range(taps):
         for _ in range(plan.parts - 1):
-            yield Operation("wait", lgkm=0)
+            yield operation("wait", lgkm=0)
             yield from woven([], reads, product, products)
-        yield Operation("wait", vm=under_way(tap, taps, depth, lambda load: len(loads(load))), lgkm=0)
-        yield Operation("barrier")
+        yield operation("wait", vm=under_way(tap, taps, depth, lambda load: len(loads(load))), lgkm=0)
+        yield operation("barrier")
         yield from woven(
             [op for load in begun(tap, taps, depth) for op in loads(load)], reads, product, products
         )
@@ -126,7 +126,7 @@ def _scales(plan: XdlopsPlan, tiles: WaveTiles) -> list[Operation]:
         return []
     count = plan.tuning.tile[2] // tiles.instruction.k
     vectors = count // gcd(count, VECTOR_BYTES)
-    load = Operation("load", lane_bytes=max(NARROWEST, count // vectors))
+    load = operation("load", lane_bytes=max(NARROWEST, count // vectors))
     return [load] * (vectors * (tiles.m_tiles + tiles.n_tiles))
 
 
@@ -150,9 +150,9 @@ def _units(plan: XdlopsPlan, tiles: WaveTiles) -> tuple[list[list[Operation]], O
         width = plan.tuning.kpack * copy.element_bytes
         is_short = plan.turned(copy) or VECTOR_BYTES % copy.element_bytes
         pieces = max(1, width // (TURNED_BYTES if is_short else VECTOR_BYTES))
-        reads.append([Operation("read", lane_bytes=max(NARROWEST, width // pieces))] * pieces)
+        reads.append([operation("read", lane_bytes=max(NARROWEST, width // pieces))] * pieces)
     clocks = used.cycles[plan.machine.chip]
-    product = Operation("matrix", clocks, is_exclusive=used.a_type in _rates(plan).exclusive)
+    product = operation("matrix", clocks, is_exclusive=used.a_type in _rates(plan).exclusive)
     return reads, product, tiles.k_step // used.k
 
 
@@ -161,7 +161,7 @@ def _products(plan: XdlopsPlan, tiles: WaveTiles) -> list[Operation]:
     (rows, columns), product, each = _units(plan, tiles)
     phase = columns * tiles.n_tiles + rows * tiles.m_tiles
     for row in range(tiles.m_tiles):
-        wait = Operation("wait", lgkm=len(rows) * (tiles.m_tiles - 1 - row))
+        wait = operation("wait", lgkm=len(rows) * (tiles.m_tiles - 1 - row))
         phase += [wait, *[product] * (tiles.n_tiles * each)]
     return phase * plan.k_outers
 
@@ -171,7 +171,7 @@ def _loads(copy: TileCopy, line: int) -> Iterator[Operation]:
     width = copy.data_per_read * copy.element_bytes
     together = (copy.k, copy.d)[copy.vector_dim] * copy.element_bytes
     waste = max(1.0, line / together) if copy.data_per_read > 1 else 1.0
-    load = Operation("load", lane_bytes=max(NARROWEST, width), factor=waste)
+    load = operation("load", lane_bytes=max(NARROWEST, width), factor=waste)
     return iter((load,) * (copy.per_thread // copy.data_per_read))
 
 
@@ -179,7 +179,7 @@ def _direct_loads(plan: XdlopsPlan, copy: TileCopy, line: int) -> Iterator[Opera
     vector = plan.direct_vector(copy) or 1
     together = copy.d if plan.turned(copy) else copy.k
     waste = max(1.0, line / (together * copy.element_bytes))
-    load = Operation("direct", lane_bytes=max(NARROWEST, vector * copy.element_bytes), factor=waste)
+    load = operation("direct", lane_bytes=max(NARROWEST, vector * copy.element_bytes), factor=waste)
     return iter((load,) * max(1, copy.k * copy.d // (vector * copy.threads)))
 
 
@@ -189,9 +189,9 @@ def _writes(copies: tuple[TileCopy, TileCopy], loads: int) -> Iterator[Operation
     for copy in copies:
         count, own = copy.per_thread // copy.data_per_write, copy.per_thread // copy.data_per_read
         moved = (TURNING,) * round(_moved(copy) / max(1, count))
-        write = Operation("write", lane_bytes=max(NARROWEST, copy.data_per_write * copy.element_bytes))
+        write = operation("write", lane_bytes=max(NARROWEST, copy.data_per_write * copy.element_bytes))
         for position in range(count):
-            yield Operation("wait", vm=loads - came - -(-own * (position + 1) // count))
+            yield operation("wait", vm=loads - came - -(-own * (position + 1) // count))
             yield from moved
             yield write
         came += own
