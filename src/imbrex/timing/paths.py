@@ -13,6 +13,8 @@ simulated holds a path for all of them.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
+from functools import lru_cache
 
 from imbrex.chip import GpuMachine, Rates
 from imbrex.timing.operation import Operation
@@ -21,6 +23,8 @@ __all__ = ["LdsPath", "LoadPath"]
 
 GOLDEN = 0.6180339887498949
 """Multiples of it, modulo 1, are even: latencies without a random generator."""
+FIRST = 1024
+"""Loads whose latencies are known from the last simulation."""
 
 
 class LdsPath:
@@ -29,7 +33,8 @@ class LdsPath:
     """
 
     def __init__(self, gpu: GpuMachine, rates: Rates, simds: int) -> None:
-        self.gpu, self.rates, self.simds, self.free = gpu, rates, simds, 0.0
+        self.gpu, self.rates, self.simds = gpu, rates, simds
+        self.latency, self.free = rates.lds_latency, 0.0
         entries = rates.lds_queue // min(2, simds)
         self.leaving = deque([0.0] * entries, entries)
         self.coming = deque[tuple[float, float]]()
@@ -49,11 +54,11 @@ class LdsPath:
 
     def issue(self, served: float, now: float) -> float:
         """When the result is there of an access, for which the queue must have an entry free."""
-        while self.coming and self.coming[0][0] <= now:
-            arrived, clocks = self.coming.popleft()
-            self.free = max(self.free, arrived) + clocks
-        latency = self.rates.lds_latency
-        self.free = free = (self.free if self.free > now else now) + served
+        coming, free, latency = self.coming, self.free, self.latency
+        while coming and coming[0][0] <= now:
+            arrived, clocks = coming.popleft()
+            free = (free if free > arrived else arrived) + clocks
+        self.free = free = (free if free > now else now) + served
         self.leaving.append(free + (latency - served if latency > served else 0.0))
         return free + latency
 
@@ -65,7 +70,7 @@ class LoadPath:
 
     def __init__(self, gpu: GpuMachine, rates: Rates, simds: int, bytes_a_clock: float) -> None:
         self.gpu, self.rates, self.simds, self.bytes_a_clock = gpu, rates, simds, bytes_a_clock
-        self.capacity = rates.l1_capacity / simds
+        self.capacity, self.latencies = rates.l1_capacity / simds, _latencies(rates)
         self.free = self.under_way = self.last = 0.0
         self.count = 0
         entries = max(1, rates.request_queue // simds)
@@ -79,15 +84,28 @@ class LoadPath:
     def issue(self, moved: float, now: float) -> float:
         """When the data is there of a load, for which the queue must have an entry free."""
         start = self.free if self.free > now else now
-        while self.returning and self.under_way + moved > self.capacity:
-            returned, size = self.returning.popleft()
-            self.under_way -= size
-            start = max(start, returned)
-        self.free = start + self.simds * moved / self.bytes_a_clock
-        self.count += 1
-        spread = self.rates.memory_spread * (2 * (self.count * GOLDEN % 1) - 1)
-        self.last = max(self.last, self.free, start + self.rates.memory_latency * (1 + spread))
-        self.under_way += moved
-        self.returning.append((self.last, moved))
+        under_way, returning, count = self.under_way, self.returning, self.count
+        while returning and under_way + moved > self.capacity:
+            returned, size = returning.popleft()
+            under_way -= size
+            start = returned if returned > start else start
+        self.under_way, self.count = under_way + moved, count + 1
+        self.free = free = start + self.simds * moved / self.bytes_a_clock
+        came = start + (self.latencies[count] if count < FIRST else _latency(self.rates, count))
+        came = free if free > came else came
+        self.last = last = self.last if self.last > came else came
+        returning.append((last, moved))
         self.taken_up.append(start)
-        return self.last
+        return last
+
+
+@lru_cache(maxsize=64)
+def _latencies(rates: Rates) -> Sequence[float]:
+    """Clocks of the FIRST loads."""
+    return [_latency(rates, count) for count in range(FIRST)]
+
+
+def _latency(rates: Rates, count: int) -> float:
+    """Clocks of a load before which so many were issued."""
+    spread = rates.memory_spread * (2 * ((count + 1) * GOLDEN % 1) - 1)
+    return rates.memory_latency * (1 + spread)
