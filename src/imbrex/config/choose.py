@@ -8,7 +8,7 @@ order decides.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from imbrex.chip import GpuMachine, Machine
@@ -16,7 +16,7 @@ from imbrex.config.context import GemmContext
 from imbrex.config.kinds import KINDS, Family, kind_of
 from imbrex.config.legal import Illegal, check
 from imbrex.config.tuning import Tuning, text
-from imbrex.config.xdlops.cost import ranked
+from imbrex.config.xdlops.best_first import best_first
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
 
@@ -30,7 +30,11 @@ def family_of(context: GemmContext, machine: Machine) -> Family:
 
 def choose(context: GemmContext, machine: Machine, family: Family) -> Tuning:
     """The best legal tuning by the model; a Diagnostic that counts the reasons when there is none."""
-    return first_legal(rank(candidates(context, machine, family), context, machine), context, machine)
+    found = candidates(context, machine, family)
+    waves = _waves(found, machine)
+    if waves and isinstance(machine, GpuMachine) and (best := _best(waves, context, machine)) is not None:
+        return best
+    return first_legal(found if waves else list(rank(found, context, machine)), context, machine)
 
 
 def require(tuning: Tuning, context: GemmContext, machine: Machine) -> Tuning:
@@ -55,28 +59,45 @@ def _candidates(
     return tuple(tuning for kind in kinds for tuning in kind.tunings(context, machine))
 
 
-def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Machine) -> list[Tuning]:
-    """Best first by the model; ties keep their order.  What breaks a rule stands last where one simulates."""
+def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Machine) -> Iterator[Tuning]:
+    """Best first by the model; ties keep their order.  Where one simulates, what breaks a rule stands last,
+    and nothing is simulated before it is asked for.
+    """
     found = list(tunings)
-    waves = tuple(tuning for tuning in found if isinstance(tuning, XdlopsTuning))
-    if isinstance(machine, GpuMachine) and len(waves) == len(found):
-        return list(_ranked(waves, context, machine))
+    waves = _waves(found, machine)
+    if waves and isinstance(machine, GpuMachine):
+        return _ranked(waves, context, machine)
+    return iter(sorted(found, key=lambda tuning: kind_of(tuning).cost(tuning, context, machine)))
 
-    return sorted(found, key=lambda tuning: kind_of(tuning).cost(tuning, context, machine))
+
+def _waves(tunings: Sequence[Tuning], machine: Machine) -> tuple[XdlopsTuning, ...]:
+    """Tunings of waves; none where others are among them, or the machine has no waves."""
+    waves = tuple(tuning for tuning in tunings if isinstance(tuning, XdlopsTuning))
+    return waves if isinstance(machine, GpuMachine) and len(waves) == len(tunings) else ()
+
+
+def _ranked(
+    waves: tuple[XdlopsTuning, ...], context: GemmContext, machine: GpuMachine
+) -> Iterator[XdlopsTuning]:
+    """The legal ones by their clocks, then the others."""
+    legal = _legal(waves, context, machine)
+    for position in best_first([tuning.plan(context, machine) for tuning in legal]):
+        yield legal[position]
+    others = set(waves).difference(legal)
+    yield from (tuning for tuning in waves if tuning in others)
 
 
 @lru_cache(maxsize=64)
-def _ranked(
+def _legal(
     waves: tuple[XdlopsTuning, ...], context: GemmContext, machine: GpuMachine
 ) -> tuple[XdlopsTuning, ...]:
-    """The legal ones by their clocks, then the others: of a product once, whoever asks."""
-    legal = [tuning for tuning in waves if not check(tuning, context, machine)]
-    clocks = ranked([tuning.plan(context, machine) for tuning in legal])
-    best_first = [
-        legal[position] for position in sorted(range(len(legal)), key=lambda position: clocks[position])
-    ]
-    others = set(waves).difference(legal)
-    return *best_first, *(tuning for tuning in waves if tuning in others)
+    return tuple(tuning for tuning in waves if not check(tuning, context, machine))
+
+
+@lru_cache(maxsize=64)
+def _best(waves: tuple[XdlopsTuning, ...], context: GemmContext, machine: GpuMachine) -> XdlopsTuning | None:
+    """The first legal one, of a product once, whoever asks; None where all break a rule."""
+    return next(_ranked(waves, context, machine)) if _legal(waves, context, machine) else None
 
 
 def first_legal(tunings: Sequence[Tuning], context: GemmContext, machine: Machine) -> Tuning:

@@ -18,10 +18,10 @@ need not be enough of them for everybody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import product
+from itertools import islice, product
 from math import inf, log2
 
 from imbrex.chip import CpuMachine, GpuMachine, Machine
@@ -34,9 +34,17 @@ from imbrex.config.kinds import Family
 from imbrex.config.legal import check
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule, resident
 from imbrex.config.tuning import Tuning
-from imbrex.config.xdlops.cost import BEHIND, filled, least_tile_cost, tile_cost, wave_cycles
+from imbrex.config.xdlops.best_first import in_order
+from imbrex.config.xdlops.cost import (
+    Cost,
+    closer_tile_cost,
+    filled,
+    least_tile_cost,
+    tile_cost,
+    wave_cycles,
+)
 from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
-from imbrex.config.xdlops.reduce import Reduced, reduced, reductions
+from imbrex.config.xdlops.reduce import Reduced, best_reduction, reduced, reductions
 from imbrex.config.xdlops.residency import resident_groups, spills_where_shared
 from imbrex.view.work.streamk import MODES, Plan, Tiles
 
@@ -113,7 +121,7 @@ def offers(
                 for count in _counts(tuning, context, machine)
             ]
             found += [_cheapest(tried, context, machine)] if tried else []
-        found += _reductions(context, machine, family, given)[:1]
+        found += _reductions(context, machine, family, given)
     return [first, *sorted(found, key=lambda offer: offer.cost)]
 
 
@@ -126,7 +134,7 @@ def every(context: GemmContext, machine: Machine, family: Family) -> Iterator[Of
         for mode, tuning in product(MODES[1:], _considered(context, machine, family)):
             for count in _counts(tuning, context, machine):
                 yield _offer(TileSchedule(mode, count), tuning, context, machine)
-        yield from _reductions(context, machine, family)
+        yield from _reductions(context, machine, family, only_best=False)
 
 
 def best(context: GemmContext, machine: Machine, family: Family, given: Tuning | None = None) -> Offer:
@@ -143,13 +151,16 @@ def _reductions(
     family: Family,
     given: Tuning | None = None,
     workgroups: int | None = None,
+    *,
+    only_best: bool = True,
 ) -> list[Offer]:
     """Pieces of K that a second launch adds, of waves that multiply matrices; the best first."""
     if not isinstance(machine, GpuMachine):
         return []
     tunings = candidates(context, machine, family) if given is None else (given,)
     waves = [t for t in tunings if isinstance(t, XdlopsTuning) and not check(t, context, machine)]
-    return [_reduced(one, clocks) for one, clocks in reductions(waves, context, machine, workgroups)]
+    found = (best_reduction if only_best else reductions)(waves, context, machine, workgroups)
+    return [_reduced(one, clocks) for one, clocks in found]
 
 
 def _reduced(one: Reduced, clocks: float) -> Offer:
@@ -202,12 +213,13 @@ def shared_cycles(schedule: TileSchedule, tuning: Tuning, context: GemmContext, 
 def _considered(context: GemmContext, machine: Machine, family: Family) -> Sequence[Tuning]:
     """Legal tunings, the best for a machine of one thread first."""
     alone = replace(machine, threads=1) if isinstance(machine, CpuMachine) else machine
-    ranked = rank(candidates(context, machine, family), context, alone)
+    found = candidates(context, machine, family)
+    ranked = rank(found, context, alone)
     legal = (t for t in ranked if not check(t, context, machine) and _may_share(t, context, machine))
     most = CONSIDERED if isinstance(machine, CpuMachine) else ON_GPU
-    if ranked and isinstance(ranked[0], XdlopsTuning):
+    if found and isinstance(found[0], XdlopsTuning):
         most = OF_WAVES
-    return [t for t, _ in zip(legal, range(most), strict=False)]
+    return list(islice(legal, most))
 
 
 def _may_share(tuning: Tuning, context: GemmContext, machine: Machine) -> bool:
@@ -216,25 +228,24 @@ def _may_share(tuning: Tuning, context: GemmContext, machine: Machine) -> bool:
 
 
 def _cheapest(tried: Sequence[tuple[TileSchedule, Tuning]], context: GemmContext, machine: Machine) -> Offer:
-    """The first one of the fewest cycles; what its bound puts BEHIND another one is not simulated."""
-    bounds = [_offer(*one, context, machine, is_least=True).cost for one in tried]
-    found, best = dict[int, Offer](), inf
-    for position in sorted(range(len(tried)), key=lambda position: bounds[position]):
-        if bounds[position] > BEHIND * best:
-            break
-        found[position] = _offer(*tried[position], context, machine)
-        best = min(best, found[position].cost)
-    return found[min(sorted(found), key=lambda position: found[position].cost)]
+    """The first one of the fewest cycles."""
+
+    def by(of: Cost) -> Callable[[tuple[TileSchedule, Tuning]], float]:
+        return lambda one: _offer(*one, context, machine, of).cost
+
+    bounds = dict(enumerate(map(by(least_tile_cost), tried)))
+    _, best = next(in_order(tried, bounds, [by(closer_tile_cost), by(tile_cost)]))
+    return _offer(*tried[best], context, machine)
 
 
 def _offer(
-    schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine: Machine, *, is_least: bool = False
+    schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine: Machine, of: Cost = tile_cost
 ) -> Offer:
-    """is_least: its cost is no more than the model's, and nothing is simulated."""
+    """of: says what a tile costs, or a bound of it."""
     at_a_time = resident(machine)
     if not schedule.is_shared:
         wave = _wave_plan(tuning, context, machine)
-        steps = _steps(tuning, context, machine, 1, wave is not None)
+        steps = _steps(tuning, context, machine, 1, least_tile_cost)
         rounds = -(-steps.tiles.outputs // at_a_time)
         start = 0.0 if isinstance(machine, CpuMachine) else steps.start  # C itself holds the sums
         cost = rounds * (steps.tiles.k * steps.step + start) if wave is None else wave_cycles(wave)
@@ -246,7 +257,7 @@ def _offer(
         one = reduced(wave, schedule.workgroups)
         return _reduced(one, one.clocks)
     groups = _groups(schedule.workgroups, tuning, context, machine)
-    steps, at_a_time = _steps(tuning, context, machine, groups, is_least), groups * at_a_time
+    steps, at_a_time = _steps(tuning, context, machine, groups, of), groups * at_a_time
     tiles = steps.tiles
     plan = Plan(tiles, schedule.workgroups, schedule.mode)
     longest = sum(section.share for section in plan.sections)
@@ -289,10 +300,8 @@ def _wave_plan(tuning: Tuning, context: GemmContext, machine: Machine) -> Xdlops
 
 
 @lru_cache(maxsize=1024)
-def _steps(tuning: Tuning, context: GemmContext, machine: Machine, groups: int, is_least: bool) -> Steps:
-    """groups: that a compute unit holds, where its model asks.  is_least: by what one that simulates has as
-    a bound.
-    """
+def _steps(tuning: Tuning, context: GemmContext, machine: Machine, groups: int, of: Cost) -> Steps:
+    """groups: that a compute unit holds, where its model asks.  of: that model, or a bound of it."""
     size = context.dtype.accumulator.bytes
     match tuning, machine:
         case CpuTuning(), CpuMachine():
@@ -305,7 +314,7 @@ def _steps(tuning: Tuning, context: GemmContext, machine: Machine, groups: int, 
             wave = tuning.plan(context, machine)
             tiles = Tiles(wave.grid_size, 1, wave.k_iterations)
             m, n, _ = tuning.tile
-            cost = least_tile_cost(wave, groups) if is_least else tile_cost(wave, groups)
+            cost = of(wave, groups)
             return Steps(tiles, cost.step, cost.start, m * n * size)
         case GeneralTuning(), GpuMachine():
             m, n, k = tuning.tile

@@ -24,9 +24,9 @@ from heapq import heapify, heappop, heappushpop
 from math import inf
 
 from imbrex.chip import GpuMachine
-from imbrex.timing.operation import Loop, Operation, Residents, matrix_clocks_of
-from imbrex.timing.step import Barrier, Pipes, steps_of
-from imbrex.timing.wave import Group, Step, Turn, Wave
+from imbrex.timing.operation import Loop, Operation, Residents, looks_back_of, matrix_clocks_of
+from imbrex.timing.step import Barrier, Paths, Pipes, steps_of
+from imbrex.timing.wave import Group, Step, Turn, Wave, trip_alone
 
 __all__ = ["Issue", "Trip", "simulated", "traced"]
 
@@ -117,7 +117,8 @@ def _simulated(
         (start, wave.rank, wave.issued, wave.number) for start, wave in zip(starts, waves, strict=True)
     ]
     barrier = Barrier(gpu.rates, turns)
-    steps = watched(steps_of(loop, gpu, residents, pipes, barrier))
+    paths = Paths(gpu, residents.simds)
+    steps = watched(steps_of(loop, gpu.rates, pipes, paths, barrier))
     for number, wave in enumerate(waves):
         wave.begin(steps, barrier if residents.is_ping_pong and number % 2 else None)
     if len(waves) == 1:
@@ -127,8 +128,7 @@ def _simulated(
 
 
 def _waves(loop: Loop, own: Residents) -> list[Wave]:
-    limits = [limit for op in loop if op.unit == "wait" for limit in (op.vm, op.lgkm) if limit is not None]
-    looks_back, groups = 1 + max(limits, default=0), [Group() for _ in range(own.groups)]
+    looks_back, groups = looks_back_of(loop), [Group() for _ in range(own.groups)]
     numbers = range(own.groups * own.waves_of_group)
     return [Wave(number, groups[number // own.waves_of_group], looks_back) for number in numbers]
 
@@ -136,11 +136,9 @@ def _waves(loop: Loop, own: Residents) -> list[Wave]:
 def _alone(wave: Wave, pipes: Pipes) -> Trip:
     """The trips of a wave that shares its SIMD with no other, as half of all loops do: it takes no turns."""
     calls = [(step.may_issue, step.issue) for step in wave.steps]
-    now, ready, times = 0.0, 0.0, list[tuple[float, float]]()
+    ready, times = 0.0, list[tuple[float, float]]()
     for _ in range(WARM + MEASURED):
-        for may_issue, issue in calls:
-            now = may_issue(wave, ready)
-            ready = issue(wave, now)
+        now, ready = trip_alone(wave, calls, ready)
         times.append((now, pipes.worked))
     return _mean(times[WARM - 1], times[-1])
 

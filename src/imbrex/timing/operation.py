@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-__all__ = ["Loop", "Operation", "Residents", "Unit", "counted", "matrix_clocks", "matrix_clocks_of", "operation"]
+__all__ = [
+    "Loop",
+    "Operation",
+    "Residents",
+    "Unit",
+    "counted",
+    "looks_back_of",
+    "matrix_clocks",
+    "matrix_clocks_of",
+    "operation",
+]
 
 Unit: TypeAlias = Literal[
     "matrix", "vector", "scalar", "fetch", "read", "write", "load", "direct", "wait", "barrier", "priority",
@@ -76,3 +86,9 @@ def matrix_clocks_of(loop: Sequence[Operation]) -> float:
 def matrix_clocks(operations: Iterable[tuple[Operation, int]]) -> float:
     """The same of operations that are counted."""
     return sum(count * op.clocks for op, count in operations if op.unit == "matrix")
+
+
+def looks_back_of(loop: Sequence[Operation]) -> int:
+    """Accesses of a kind, the last ones, of which one is what the loop's waits ask for."""
+    limits = [limit for op in loop if op.unit == "wait" for limit in (op.vm, op.lgkm) if limit is not None]
+    return 1 + max(limits, default=0)

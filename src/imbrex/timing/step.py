@@ -9,11 +9,11 @@ from heapq import heappush
 from math import inf
 
 from imbrex.chip import TURN, GpuMachine, Rates
-from imbrex.timing.operation import Loop, Operation, Residents
+from imbrex.timing.operation import Loop, Operation
 from imbrex.timing.paths import LdsPath, LoadPath
 from imbrex.timing.wave import Step, Turn, Wave
 
-__all__ = ["Barrier", "Pipes", "steps_of"]
+__all__ = ["Barrier", "Paths", "Pipes", "steps_of"]
 
 
 class Pipes:
@@ -23,6 +23,18 @@ class Pipes:
 
     def __init__(self) -> None:
         self.matrix = self.port = self.scalar = self.worked = 0.0
+
+
+class Paths:
+    """LDS, and loads, as the waves of one SIMD share them with those of the others."""
+
+    __slots__ = ("lds", "loads")
+
+    def __init__(self, gpu: GpuMachine, simds: int) -> None:
+        rates, l2_bytes = gpu.rates, gpu.device.l2_bytes if gpu.device is not None else inf
+        assert rates is not None, gpu.name
+        self.lds = LdsPath(gpu, rates, simds)
+        self.loads = LoadPath(gpu, rates, simds, min(rates.l1_bytes, l2_bytes))
 
 
 class Barrier:
@@ -47,19 +59,15 @@ class Barrier:
         return ready
 
 
-def steps_of(loop: Loop, gpu: GpuMachine, own: Residents, pipes: Pipes, barrier: Barrier) -> list[Step]:
+def steps_of(loop: Loop, rates: Rates, pipes: Pipes, paths: Paths, barrier: Barrier) -> list[Step]:
     """The steps of a trip; operations that are one object are one step."""
-    rates = gpu.rates
-    assert rates is not None and loop, gpu.name
-    l2_bytes = gpu.device.l2_bytes if gpu.device is not None else inf
-    lds = LdsPath(gpu, rates, own.simds)
-    loads = LoadPath(gpu, rates, own.simds, min(rates.l1_bytes, l2_bytes))
+    assert loop
     operations = {id(op): op for op in loop}
-    made = {name: _step(op, rates, pipes, lds, loads, barrier) for name, op in operations.items()}
+    made = {name: _step(op, rates, pipes, paths, barrier) for name, op in operations.items()}
     return [made[id(op)] for op in loop]
 
 
-def _step(op: Operation, rates: Rates, pipes: Pipes, lds: LdsPath, loads: LoadPath, barrier: Barrier) -> Step:
+def _step(op: Operation, rates: Rates, pipes: Pipes, paths: Paths, barrier: Barrier) -> Step:
     match op.unit:
         case "matrix":
             return _Matrix(pipes, op.clocks, op.clocks if op.is_exclusive else rates.shadow)
@@ -70,11 +78,11 @@ def _step(op: Operation, rates: Rates, pipes: Pipes, lds: LdsPath, loads: LoadPa
         case "fetch":
             return _Fetch(pipes, rates.lds_latency)
         case "read" | "write":
-            return _Lds(lds, op)
+            return _Lds(paths.lds, op)
         case "load":
-            return _Load(loads, op)
+            return _Load(paths.loads, op)
         case "direct":
-            return _Direct(loads, lds, op)
+            return _Direct(paths.loads, paths.lds, op)
         case "wait":
             return _Wait(op.vm, op.lgkm)
         case "barrier":

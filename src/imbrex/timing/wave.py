@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-__all__ = ["Group", "Step", "Turn", "Wave"]
+__all__ = ["Group", "Step", "Turn", "Wave", "trip_alone"]
 
 Turn: TypeAlias = tuple[float, int, float, int]
 """A wave that is to issue: when, at the earliest; its rank; when it issued last; its number.  Of two turns
@@ -23,6 +23,10 @@ class Step(Protocol):
     def issue(self, wave: Wave, now: float) -> float:
         """When its wave may issue the next one; infinite where another wave says when."""
         ...
+
+
+Call: TypeAlias = tuple[Callable[["Wave", float], float], Callable[["Wave", float], float]]
+"""What a step says and does: `may_issue` and `issue`."""
 
 
 class Group:
@@ -54,3 +58,14 @@ class Wave:
     def advance(self) -> None:
         self.at += 1
         self.step = self.steps[self.at % len(self.steps)]
+
+
+def trip_alone(wave: Wave, calls: Sequence[Call], ready: float) -> tuple[float, float]:
+    """A trip of a wave that shares its SIMD with no other: when its last operation issues, and when it may go
+    on.  calls: of its steps.  ready: when it may begin.
+    """
+    now = ready
+    for may_issue, issue in calls:
+        now = may_issue(wave, ready)
+        ready = issue(wave, now)
+    return now, ready

@@ -34,17 +34,17 @@ def test_a_row_refuses_machines_of_another_kind() -> None:
     tuning = cpu.tunings(GemmContext(64, 64, 64, F32), target("avx2"))[0]
     (broken,) = check(tuning, GemmContext(64, 64, 64, F32), GFX942)
     assert str(broken) == "a cpu tuning does not run on gfx942"
-    assert rank([tuning], GemmContext(64, 64, 64, F32), GFX942) == [tuning]
+    assert list(rank([tuning], GemmContext(64, 64, 64, F32), GFX942)) == [tuning]
 
 
 def test_no_waste_keeps_the_order_of_the_list() -> None:
-    assert rank(GENERAL_LIST, GemmContext(1024, 1024, 1024, F32), GFX942) == list(GENERAL_LIST)
+    assert list(rank(GENERAL_LIST, GemmContext(1024, 1024, 1024, F32), GFX942)) == list(GENERAL_LIST)
 
 
 def test_padding_moves_a_tuning_back() -> None:
     """32 x 32 in tiles of 128 x 128 does sixteen times the work; k of 12 is whole only in steps of 4."""
     context = GemmContext(32, 32, 12, F32)
-    ranked = rank(GENERAL_LIST, context, GFX942)
+    ranked = list(rank(GENERAL_LIST, context, GFX942))
     waste = [context.wasted(*t.tile) for t in ranked]
     assert waste == sorted(waste) and waste[0] == 0
     assert ranked[0] == GeneralTuning(64, 32, 32, 4, 2, 2) == choose(context, GFX942, "general")

@@ -2,7 +2,7 @@
 
 A step of K is what `imbrex.timing` says of the plan's loop where a compute unit holds so many workgroups; a
 round has a prologue and stores its tile of C.  In the last round a compute unit may hold fewer.  A simulation
-takes milliseconds: `ranked` leaves it to tunings that their bound does not put far behind.
+takes milliseconds: `best_first` leaves it to tunings that their bounds do not put far behind.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
-from typing import Final
+from typing import Final, TypeAlias
 
 from imbrex.chip import Device
 from imbrex.config.spent import Spent, spent_of_all
@@ -19,18 +19,21 @@ from imbrex.config.xdlops.loop import loop_of, modelled
 from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.config.xdlops.residency import resident_groups
 from imbrex.timing.compute_unit import Trip
-from imbrex.timing.kernel import Prediction, Product, device_of, predicted, step_of
-from imbrex.timing.least import least_clocks
+from imbrex.timing.kernel import Prediction, Product, device_of, predicted, residents_of, step_of
+from imbrex.timing.least import least_clocks, soonest_clocks
 from imbrex.timing.operation import Operation, counted, matrix_clocks
 
 __all__ = [
+    "Cost",
     "TileCost",
     "bound_cycles",
     "bounds_of",
+    "closer_cycles",
+    "closer_tile_cost",
     "filled",
     "least_tile_cost",
+    "mostly_cycles",
     "prediction_of",
-    "ranked",
     "rounds_of",
     "spent",
     "step_trip",
@@ -44,8 +47,6 @@ TRAFFIC: Final = 0.04
 """What loads take of the clock where they come at the rate of L2, in proportion: power that goes into them is
 not there for products.  A guess, which decides between tiles that are equally busy.
 """
-BEHIND: Final = 1.05
-"""A tuning whose bound is so many times the best one's clocks is not simulated."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,10 @@ class TileCost:
 
     step: float
     start: float
+
+
+Cost: TypeAlias = Callable[[XdlopsPlan, int], TileCost]
+"""What a tile of a plan costs where a compute unit holds so many workgroups, or no more than that."""
 
 
 @lru_cache(maxsize=1024)
@@ -95,12 +100,27 @@ def least_tile_cost(plan: XdlopsPlan, groups: int) -> TileCost:
     return _tile_cost(plan, groups, max(groups * busy, waits))
 
 
+def closer_tile_cost(plan: XdlopsPlan, groups: int) -> TileCost:
+    """No more than `tile_cost`, and no less than `least_tile_cost`, at a price between theirs."""
+    if plan.wave_tiles is None:
+        return TileCost(inf, inf)
+    busy, waits = _least(plan)
+    return _tile_cost(plan, groups, max(groups * busy, waits, _soonest(plan)))
+
+
 @lru_cache(maxsize=1024)
 def _least(plan: XdlopsPlan) -> tuple[float, float]:
     """Clocks that a step of a workgroup keeps a part of a compute unit busy, and that a wave takes for it."""
     rates = modelled(plan.machine).rates
     assert rates is not None, plan.machine.name
     return max(bounds_of(plan, 1).values()), least_clocks(product_of(plan).loop, rates)
+
+
+@lru_cache(maxsize=1024)
+def _soonest(plan: XdlopsPlan) -> float:
+    """Clocks of a step of one wave."""
+    product, gpu = product_of(plan), modelled(plan.machine)
+    return soonest_clocks(product.loop, gpu, residents_of(product.waves, 1, gpu).simds)
 
 
 def _tile_cost(plan: XdlopsPlan, groups: int, step: float) -> TileCost:
@@ -122,7 +142,22 @@ def bound_cycles(plan: XdlopsPlan) -> float:
     return _in_rounds(plan, least_tile_cost)
 
 
-def _in_rounds(plan: XdlopsPlan, cost: Callable[[XdlopsPlan, int], TileCost]) -> float:
+def closer_cycles(plan: XdlopsPlan) -> float:
+    """No more than `wave_cycles`, and no less than `bound_cycles`."""
+    return _in_rounds(plan, closer_tile_cost)
+
+
+def mostly_cycles(plan: XdlopsPlan) -> float:
+    """No more than `wave_cycles`, and no less than `closer_cycles`: only where a compute unit holds as many
+    workgroups as it can are they simulated.
+    """
+    most = resident_groups(plan)
+    return _in_rounds(
+        plan, lambda of, groups: (tile_cost if groups == most else closer_tile_cost)(of, groups)
+    )
+
+
+def _in_rounds(plan: XdlopsPlan, cost: Cost) -> float:
     if plan.wave_tiles is None:
         return inf
     costs = ((count, cost(plan, groups)) for count, groups in _rounds(plan))
@@ -159,19 +194,6 @@ def spent(plan: XdlopsPlan) -> Spent:
         .plus({"rounds": count * device.prologue, "results": count * groups * stored / device.stored_bytes})
         for count, groups in _rounds(plan)
     )  # fmt: skip
-
-
-def ranked(plans: Sequence[XdlopsPlan]) -> list[float]:
-    """Clocks of each plan; of those whose bound is BEHIND the best that was simulated, their bound times
-    that.
-    """
-    bounds = [bound_cycles(plan) for plan in plans]
-    found, best = dict[int, float](), inf
-    for position in sorted(range(len(plans)), key=lambda position: bounds[position]):
-        is_near = bounds[position] < BEHIND * best
-        found[position] = wave_cycles(plans[position]) if is_near else BEHIND * bounds[position]
-        best = min(best, found[position])
-    return [found[position] for position in range(len(plans))]
 
 
 def _rounds(plan: XdlopsPlan) -> Iterator[tuple[int, int]]:

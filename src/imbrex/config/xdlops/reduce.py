@@ -10,20 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import inf
 from typing import Final
 
 from imbrex.chip import GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.config.tiles import TileSchedule
-from imbrex.config.xdlops.cost import BEHIND, TileCost, least_tile_cost, rounds_of, tile_cost
+from imbrex.config.xdlops.best_first import BEHIND, in_order
+from imbrex.config.xdlops.cost import (
+    TileCost,
+    closer_tile_cost,
+    least_tile_cost,
+    rounds_of,
+    tile_cost,
+)
 from imbrex.config.xdlops.loop import modelled
 from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
 from imbrex.config.xdlops.residency import resident_groups
 from imbrex.timing.kernel import device_of
 from imbrex.view.work.streamk import Plan, Tiles
 
-__all__ = ["AT_ONCE", "Reduced", "pieces_of", "reduced", "reductions"]
+__all__ = ["AT_ONCE", "Reduced", "best_reduction", "pieces_of", "reduced", "reductions"]
 
 AT_ONCE: Final = 8
 """Loads of slots that are under way before the first of them is added."""
@@ -51,6 +59,11 @@ class Reduced:
     def bound(self) -> float:
         """No more than `clocks`, without a simulation."""
         return self._clocks(least_tile_cost)
+
+    @property
+    def closer(self) -> float:
+        """No more than `clocks`, and no less than `bound`."""
+        return self._clocks(closer_tile_cost)
 
     @property
     def clocks(self) -> float:
@@ -116,8 +129,7 @@ def reductions(
 
     workgroups: at most so many; without it as many as compute units, or as these hold at a time.
     """
-    plans = [tuning.plan(context, machine) for tuning in tunings]
-    cut = [one for plan in plans for one in _cut(plan, workgroups) if one.pieces > 1]
+    cut = _all_cut(tunings, context, machine, workgroups)
     found, best = list[tuple[Reduced, float]](), inf
     for one in sorted(cut, key=lambda one: one.bound):
         if one.bound >= BEHIND * best:
@@ -125,6 +137,27 @@ def reductions(
         found.append((one, one.clocks))
         best = min(best, found[-1][1])
     return sorted(found, key=lambda pair: pair[1])
+
+
+def best_reduction(
+    tunings: Sequence[XdlopsTuning],
+    context: GemmContext,
+    machine: GpuMachine,
+    workgroups: int | None = None,
+) -> list[tuple[Reduced, float]]:
+    """The first of `reductions`, where there is one."""
+    cut = sorted(_all_cut(tunings, context, machine, workgroups), key=lambda one: one.bound)
+    bounds = {position: one.bound for position, one in enumerate(cut)}
+    asked: list[Callable[[Reduced], float]] = [lambda one: one.closer, lambda one: one.clocks]
+    return [(cut[position], clocks) for clocks, position in islice(in_order(cut, bounds, asked), 1)]
+
+
+def _all_cut(
+    tunings: Sequence[XdlopsTuning], context: GemmContext, machine: GpuMachine, workgroups: int | None
+) -> list[Reduced]:
+    """Legal tunings whose tiles may be cut."""
+    plans = [tuning.plan(context, machine) for tuning in tunings]
+    return [one for plan in plans for one in _cut(plan, workgroups) if one.pieces > 1]
 
 
 def _cut(plan: XdlopsPlan, workgroups: int | None) -> dict[Reduced, None]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 
 import pytest
 
 from imbrex.chip import GPU_MACHINES, Device, GpuMachine, Rates
 from imbrex.config.context import Access, GemmContext
-from imbrex.config.xdlops.cost import bound_cycles, ranked, tile_cost, wave_cycles
+from imbrex.config.xdlops.best_first import BEHIND, best_first, in_order
+from imbrex.config.xdlops.cost import bound_cycles, closer_cycles, mostly_cycles, tile_cost, wave_cycles
 from imbrex.config.xdlops.loop import loop_of
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.residency import resident_groups, waves_of_simd
@@ -87,15 +89,39 @@ def test_larger_tiles_where_loads_bound() -> None:
     assert cost(large, machine="gfx950") < 0.95 * cost(small, machine="gfx950")
 
 
-def test_the_bound_is_one() -> None:
-    """And the best by `ranked` is the best of all."""
-    for name in ("gfx942", "gfx950"):
-        machine = GPU_MACHINES[name]
-        plans = [tuning.plan(GEMM, machine) for tuning in wave_space(GEMM, machine)[::5]]
-        whole = [wave_cycles(plan) for plan in plans]
-        assert all(bound_cycles(plan) <= clocks for plan, clocks in zip(plans, whole, strict=True))
-        clocks = ranked(plans)
-        assert clocks.index(min(clocks)) == whole.index(min(whole))
+@pytest.mark.parametrize("chip", ["gfx942", "gfx950"])
+def test_bounds_are_bounds_and_the_order_is_that_of_all_clocks(chip: str) -> None:
+    """Of a product that fills the chip, and of one whose last round is nearly empty; a bound that is BEHIND
+    stands for clocks.
+    """
+    machine = GPU_MACHINES[chip]
+    for context in (GEMM, dataclasses.replace(GEMM, m=3000, n=1100)):
+        plans = [tuning.plan(context, machine) for tuning in wave_space(context, machine)[::5]]
+        answers = [
+            [f(plan) for f in (bound_cycles, closer_cycles, mostly_cycles, wave_cycles)] for plan in plans
+        ]
+        bounds, closer, mostly, whole = map(list, zip(*answers, strict=True))
+        rows = zip(bounds, closer, mostly, whole, strict=True)
+        assert all(a <= b <= 1.001 * c and c <= 1.001 * d for a, b, c, d in rows)
+        far = BEHIND * min(whole)
+        clocks = [BEHIND * b if b >= far else c for b, c in zip(bounds, whole, strict=True)]
+        assert far < max(bounds) and sum(b < c for b, c in zip(mostly, whole, strict=True)) >= (
+            context != GEMM
+        )
+        assert list(best_first(plans)) == sorted(range(len(plans)), key=lambda position: clocks[position])
+
+
+def test_nothing_is_asked_before_it_has_to_be() -> None:
+    calls = list[tuple[str, int]]()
+
+    def answer(name: str, costs: dict[int, float]) -> Callable[[int], float]:
+        return lambda position: calls.append((name, position)) or costs[position]
+
+    asked = [answer("closer", {0: 3.0, 1: 2.0, 2: 9.0}), answer("cost", {0: 4.0, 1: 5.0})]
+    found = in_order(range(3), {0: 1.0, 1: 2.0, 2: 4.5}, asked)
+    assert calls == [] and next(found) == (4.0, 0)
+    assert calls == [("closer", 0), ("closer", 1), ("cost", 1), ("cost", 0)]
+    assert next(found) == (5.0, 1) and calls[4:] == [("closer", 2)]
 
 
 RATES = {
