@@ -13,7 +13,6 @@ import click
 from imbrex.chip import Machine
 from imbrex.cli.candidates import candidates_json, print_candidates
 from imbrex.cli.guard import FAILED
-from imbrex.cli.meaning import executed, small
 from imbrex.cli.options import Choices, choices, format_option, keep_going_option, sources
 from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import ProblemEntry
@@ -173,6 +172,8 @@ def _print_levels(request: Request, compact: bool) -> None:
 
 
 def _print_meaning(chosen: Choices, entry: ProblemEntry, request: Request) -> int:
+    from imbrex.cli.meaning import executed, small  # xDSL's interpreters take a fifth of the time to start
+
     problem = small(request.problem)
     click.echo(click.style(problem_text(problem), bold=True))
     if problem != request.problem:
