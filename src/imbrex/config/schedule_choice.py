@@ -39,6 +39,7 @@ from imbrex.config.xdlops.cost import (
     Cost,
     closer_tile_cost,
     filled,
+    least_dealt_cycles,
     least_tile_cost,
     tile_cost,
     wave_cycles,
@@ -139,10 +140,32 @@ def every(context: GemmContext, machine: Machine, family: Family) -> Iterator[Of
 
 def best(context: GemmContext, machine: Machine, family: Family, given: Tuning | None = None) -> Offer:
     """data_parallel, unless another mode saves more than `margin`."""
+    first = _offer(DATA_PARALLEL, given or choose(context, machine, family), context, machine)
+    if not _may_save(first, context, machine, family, given):
+        return first
     found = offers(context, machine, family, given)
     first, *others = found
     least = first.cost * (1 - margin(found, context, machine))
     return others[0] if others and others[0].cost < least else first
+
+
+def _may_save(
+    first: Offer, context: GemmContext, machine: Machine, family: Family, given: Tuning | None
+) -> bool:
+    """May another mode save as much as it must?  False where bounds of all legal tunings say none can."""
+    tunings = candidates(context, machine, family) if given is None else (given,)
+    plans = [
+        _wave_plan(tuning, context, machine) for tuning in tunings if not check(tuning, context, machine)
+    ]
+    least = (1 - MARGIN) * first.cost
+    return any(
+        plan is None
+        or (
+            least_dealt_cycles(plan, least_tile_cost) < least
+            and least_dealt_cycles(plan, closer_tile_cost) < least
+        )
+        for plan in plans
+    )
 
 
 def _reductions(

@@ -31,6 +31,7 @@ __all__ = [
     "closer_cycles",
     "closer_tile_cost",
     "filled",
+    "least_dealt_cycles",
     "least_tile_cost",
     "mostly_cycles",
     "prediction_of",
@@ -194,6 +195,20 @@ def spent(plan: XdlopsPlan) -> Spent:
         .plus({"rounds": count * device.prologue, "results": count * groups * stored / device.stored_bytes})
         for count, groups in _rounds(plan)
     )  # fmt: skip
+
+
+def least_dealt_cycles(plan: XdlopsPlan, of: Cost = least_tile_cost) -> float:
+    """Clocks that no way to deal the steps of a product out to workgroups undercuts: each compute unit has an
+    even share of all steps and results.  of: a bound of a tile.
+    """
+    if plan.wave_tiles is None:
+        return inf
+    t, groups, device = plan.tuning, resident_groups(plan), _device(plan)
+    bytes_each = min(
+        product_of(plan).stored_bytes, t.m_per_block * t.n_per_block * plan.context.dtype.accumulator.bytes
+    )
+    each = plan.k_iterations * of(plan, groups).step / groups + bytes_each / device.stored_bytes
+    return device.prologue + plan.grid_size * each / plan.machine.compute_units
 
 
 def _rounds(plan: XdlopsPlan) -> Iterator[tuple[int, int]]:

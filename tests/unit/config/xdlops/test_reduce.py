@@ -11,6 +11,7 @@ from imbrex.config.choose import candidates
 from imbrex.config.products import products
 from imbrex.config.schedule_choice import Offer
 from imbrex.config.tiles import parse
+from imbrex.config.xdlops.cost import closer_tile_cost, least_dealt_cycles, least_tile_cost, tile_cost
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.reduce import best_reduction, pieces_of, reduced, reductions
 from imbrex.diagnostic import Diagnostic
@@ -20,6 +21,7 @@ from imbrex.problem import Conv2d, Gemm
 GFX950 = GPU_MACHINES["gfx950"]
 LAYER = next(layer for layer in LAYERS if layer.name == "l2.1x1.256-128")
 PROBLEM = conv(LAYER, "backward_weight", "nhwc", dtype="f16", batch=64)
+LARGE = Gemm(4096, 4096, 512, dtype="bf16")
 
 
 def found(problem: Conv2d | Gemm, chip: str) -> list[Offer]:
@@ -34,6 +36,21 @@ def test_few_tiles_of_a_long_k_have_a_second_launch(chip: str) -> None:
     costs = {offer.schedule.mode: offer.cost for offer in found(PROBLEM, chip)}
     assert min(costs, key=lambda mode: costs[mode]) == "reduce_k"
     assert costs["reduce_k"] < costs["split_k"] / 1.5
+
+
+@pytest.mark.parametrize("problem", [PROBLEM, Gemm(600, 900, 3000, dtype="f16"), LARGE])
+def test_no_way_to_share_undercuts_an_even_share_of_all_steps(problem: Conv2d | Gemm) -> None:
+    """The bound that spares a large product the search of other schedules."""
+    request = Request(problem, machine_for("gfx950", "gfx950", 1), "hip")
+    (product,) = products(problem, configuration_of(request), request.machine).products
+    made = found(problem, "gfx950")
+    for offer in made:
+        assert isinstance(offer.tuning, XdlopsTuning)
+        plan = offer.tuning.plan(product.context, GFX950)
+        least = [least_dealt_cycles(plan, of) for of in (least_tile_cost, closer_tile_cost, tile_cost)]
+        assert 0 < least[0] <= least[1] <= 1.001 * least[2] <= 1.001 * offer.cost
+        assert problem != LARGE or offer.schedule.is_shared or least[1] > 0.8 * offer.cost, "it spares none"
+    assert schedule_choice.best(product.context, GFX950, "xdlops").cost <= made[0].cost
 
 
 def test_many_tiles_have_none() -> None:
