@@ -18,8 +18,9 @@ NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"
 SMALL, WIDE = "v1:general:64,64,64,8,4,4", "v1:general:256,128,128,8,4,4"
 HALF = "v1:general:64,64,32,8,4,2"
 QUARTER = "v1:general:64,32,32,4,4,4"
-FLOATS = ("f32", "f64", "f16", "bf16")
-TYPES = (*FLOATS, "i8", "f8e4m3fn", "f8e5m2")
+TYPES = ("f32", "f64", "f16", "bf16", "i8", "f8e4m3fn", "f8e5m2")
+SIZES = ("f32", "f64", "f16", "f8e4m3fn")
+"""One type of each number of bytes, for cases about addresses and vectors; `guards` has all types."""
 
 
 def request(
@@ -47,8 +48,8 @@ def lanes(direction: Direction, dtype: str = "f16", **given: Any) -> Request:
 
 CASES = {
     **{f"guards {t}": request(Gemm(100, 75, 77, dtype=t, transpose_a=True)) for t in TYPES},
-    **{f"vectors {t}": request(Gemm(128, 128, 64, dtype=t, transpose_b=True), WIDE) for t in FLOATS},
-    **{f"forward {t}": request(conv("forward", t)) for t in TYPES},
+    **{f"vectors {t}": request(Gemm(128, 128, 64, dtype=t, transpose_b=True), WIDE) for t in SIZES[:3]},
+    **{f"forward {t}": request(conv("forward", t)) for t in SIZES},
     "scaled": request(Gemm(64, 100, 40, alpha=0.5, beta=2.0)),
     "scaled f16": request(Gemm(64, 64, 40, dtype="f16", alpha=0.5, beta=2.0)),
     "batches": request(Gemm(50, 64, 64, batch=3, transpose_a=True, transpose_b=True)),
