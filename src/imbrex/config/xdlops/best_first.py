@@ -19,36 +19,36 @@ T = TypeVar("T")
 BEHIND: Final = 1.05
 """A tuning whose bound is so many times the best one's clocks is not simulated."""
 SURE: Final = 0.99
-"""Of a bound: trips that are measured begin and end amid waits, those of the steady state do not."""
+"""Share of a bound that is sure: trips that are measured begin and end amid waits, those of a law do not."""
 
 
 def best_first(plans: Sequence[XdlopsPlan]) -> Iterator[int]:
     """Positions of plans, those of the fewest clocks first; where a bound is BEHIND the best, BEHIND times
     the bound stands for the clocks.
     """
-    asked = closer_cycles, mostly_cycles, wave_cycles
+    closer = closer_cycles, mostly_cycles, wave_cycles
     bounds = {position: bound_cycles(plan) for position, plan in enumerate(plans)}
-    best = next(in_order(plans, bounds, asked), (0.0, 0))[0]
+    best = next(in_order(plans, bounds, closer), (0.0, 0))[0]
     near = {position: bound for position, bound in bounds.items() if bound < BEHIND * best}
     far = sorted((BEHIND * bounds[position], position) for position in bounds.keys() - near.keys())
-    for _, position in merge(in_order(plans, near, asked), far):
+    for _, position in merge(in_order(plans, near, closer), far):
         yield position
 
 
 def in_order(
-    items: Sequence[T], bounds: Mapping[int, float], asked: Sequence[Callable[[T], float]]
+    items: Sequence[T], bounds: Mapping[int, float], closer: Sequence[Callable[[T], float]]
 ) -> Iterator[tuple[float, int]]:
     """Costs and positions of items that have bounds, the least first; nobody is asked before it has to be.
 
-    asked: closer bounds of an item, one after the other; at the end its cost.
+    closer: closer bounds of an item, one after the other; at the end its cost.
     """
     waiting = [(SURE * bound, position, 0) for position, bound in bounds.items()]
     heapify(waiting)
     while waiting:
-        cost, position, answers = heappop(waiting)
-        if answers == len(asked):
+        cost, position, level = heappop(waiting)
+        if level == len(closer):
             yield cost, position
         else:
-            found = asked[answers](items[position])
-            is_cost = answers + 1 == len(asked)
-            heappush(waiting, (found if is_cost else max(cost, SURE * found), position, answers + 1))
+            found = closer[level](items[position])
+            is_cost = level + 1 == len(closer)
+            heappush(waiting, (found if is_cost else max(cost, SURE * found), position, level + 1))

@@ -148,8 +148,8 @@ def best_reduction(
     """The first of `reductions`, where there is one."""
     cut = sorted(_all_cut(tunings, context, machine, workgroups), key=lambda one: one.bound)
     bounds = {position: one.bound for position, one in enumerate(cut)}
-    asked: list[Callable[[Reduced], float]] = [lambda one: one.closer, lambda one: one.clocks]
-    return [(cut[position], clocks) for clocks, position in islice(in_order(cut, bounds, asked), 1)]
+    closer: list[Callable[[Reduced], float]] = [lambda one: one.closer, lambda one: one.clocks]
+    return [(cut[position], clocks) for clocks, position in islice(in_order(cut, bounds, closer), 1)]
 
 
 def _all_cut(
