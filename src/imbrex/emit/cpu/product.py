@@ -167,7 +167,8 @@ def _a(stmt: Product) -> str:
         return f"imbrex::a_in_place<{unit}> operand_a{{{at}, {stmt.a.pitch}}};"
     if isinstance(stmt.a, RunsInPlace):
         window = f"scratch.{stmt.a.window.name}"
-        rest = f"{stmt.a.window.buffer.name}, {window}, scratch.runs_a, scratch.zeros_a, {stmt.a.run}"
+        tables = f"scratch.runs_a, scratch.zeros_a, {stmt.a.run}, scratch.passed_a"
+        rest = f"{stmt.a.window.buffer.name}, {window}, {tables}"
         chunk = "" if stmt.a.chunk is None else f", {stmt.a.chunk}"
         return f"imbrex::a_runs_in_place<{unit}, decltype({window}){chunk}> operand_a{{{rest}}};"
     if isinstance(stmt.a, CopiedRuns):
@@ -229,6 +230,7 @@ def _a_members(stmt: Product, kind: str, k: str) -> list[str]:
             return [
                 f"const {kind} *runs_a[{stmt.k // run + 1} * {stmt.rows}];",
                 f"alignas(64) {kind} zeros_a[{run}];",
+                f"int32_t passed_a[{stmt.k // run + 1}];",
             ]
         case ShortRuns():
             unit = _unit(stmt)

@@ -48,6 +48,7 @@ template <class T, int G> struct memory {
   alignas(64) T tile[round_up(M, W) * L];
   const T *table[(K / run + 1) * MR];
   T zeros[run];
+  int32_t passed[K / run + 1];
 };
 
 template <class T, class S, int N, int G, a_form AF, b_form BF, bool Transposed, bool AStays, int Rows = M>
@@ -102,7 +103,7 @@ static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T bet
     a_in_place<T> a{(const T *)pa, K};
     with_b(a);
   } else if constexpr (AF == runs) {
-    a_runs_in_place<T, decltype(s.a)> a{(const T *)pa, s.a, s.table, s.zeros, run};
+    a_runs_in_place<T, decltype(s.a)> a{(const T *)pa, s.a, s.table, s.zeros, run, s.passed};
     with_b(a);
   } else if constexpr (AF == packing) {
     a_packing<T, S, decltype(s.a)> a{pa, s.a, s.panel_a};

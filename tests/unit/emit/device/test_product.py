@@ -80,10 +80,10 @@ def _channels_first(n: int) -> Operand:
     return Axis.of(channel * n + x - 1, x - 1), Axis.of(np.arange(n), np.arange(n)), (n, 1), K // 3 * n
 
 
-def _channels_last() -> Operand:
+def _channels_last(apart: int = 1) -> Operand:
     """Rows are pixels of a padded 1 x 3 window, lanes are (x, channel): runs of 16 channels."""
-    pixel, x, channel = np.arange(M), np.arange(K) // RUN, np.arange(K) % RUN
-    return Axis.of((pixel - 1) * RUN, pixel - 1), Axis.of(x * RUN + channel, x), (M - 1, 1), (M - 1) * RUN
+    pixel, x, channel = np.arange(M) - apart, np.arange(K) // RUN * apart, np.arange(K) % RUN
+    return Axis.of(pixel * RUN, pixel), Axis.of(x * RUN + channel, x), (M - 1, 1), (M - 1) * RUN
 
 
 def _c_matrix(n: int, m: int = M) -> tuple[Axis, Axis]:
@@ -103,7 +103,7 @@ CASES: dict[str, tuple[Operand, Operand, tuple[Axis, Axis], Any, Any]] = {
     "one_panel": (A_PANEL, _matrix(63), _c_matrix(63, MR), np.float32, np.float32),
     "one_panel_guarded": (A_PANEL, _channels_first(50), _c_matrix(50, MR), np.float32, np.float32),
     "guarded": (A_MATRIX, _channels_first(50), _c_pieces(50), np.float32, np.float32),
-    "runs": (_channels_last(), _columns(50), _c_matrix(50), np.float32, np.float32),
+    "runs": (_channels_last(9), _columns(50), _c_matrix(50), np.float32, np.float32),
     "strided": (A_MATRIX, _every_second(63), _c_matrix(63), np.float32, np.float32),
     "columns": (A_COLUMNS, _matrix(50), _c_matrix(50), np.float32, np.float32),
     "columns_in_place": (A_COLUMNS, _matrix(63), _c_matrix(63), np.float32, np.float32),

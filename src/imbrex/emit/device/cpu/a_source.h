@@ -90,6 +90,33 @@ template <class U, int MR, int Chunk = words_of_vector<U>> struct a_run_cursor {
   }
 };
 
+// The same of `count` k that are left where some runs are zeros in all rows, and left out: *passed is how many words of k
+// B has between one run and the next.
+template <class U, int Chunk = words_of_vector<U>> struct a_some_runs {
+  a_runs<U, Chunk> runs;
+  const int32_t *passed;
+  int64_t count;
+};
+template <class U, int MR, int Chunk = words_of_vector<U>> struct a_some_run_cursor : a_run_cursor<U, MR, Chunk> {
+  const int32_t *passed;
+  explicit a_some_run_cursor(a_some_runs<U, Chunk> a) : a_run_cursor<U, MR, Chunk>(a.runs), passed(a.passed) {}
+  // B's next row is that of this cursor: asked once at first, and after each advance.
+  template <class B> void follow(B &b) {
+    if (this->left == this->run) b.skip(*passed++);
+  }
+};
+
+// Does an operand hand out sources that leave some k out?
+template <class A> constexpr bool leaves_out = false;
+
+// How many k a source has of as many.
+template <class A> IMBREX_INLINE int64_t count_of(const A &, int64_t k_count) { return k_count; }
+template <class U, int Chunk> IMBREX_INLINE int64_t count_of(const a_some_runs<U, Chunk> &a, int64_t) { return a.count; }
+
+// Goes to where a cursor is, with what walks along B's k.
+template <class A, class B> IMBREX_INLINE void follow(A &, B &) {}
+template <class U, int MR, int Chunk, class B> IMBREX_INLINE void follow(a_some_run_cursor<U, MR, Chunk> &a, B &b) { a.follow(b); }
+
 template <int MR, class A> IMBREX_INLINE A cursor(A a) { return a; }
 template <int MR, class A> IMBREX_INLINE A passing_cursor(A a) { return a; }
 template <int MR, class U> IMBREX_INLINE a_row_cursor<U, MR> cursor(a_rows<U> a) { return a_row_cursor<U, MR>(a); }
@@ -102,5 +129,11 @@ template <int MR, class U, int Chunk> IMBREX_INLINE a_run_cursor<U, MR, Chunk> c
 }
 template <int MR, class U, int Chunk> IMBREX_INLINE a_run_cursor<U, MR, Chunk> passing_cursor(a_runs<U, Chunk> a) {
   return a_run_cursor<U, MR, Chunk>(a);
+}
+template <int MR, class U, int Chunk> IMBREX_INLINE a_some_run_cursor<U, MR, Chunk> cursor(a_some_runs<U, Chunk> a) {
+  return a_some_run_cursor<U, MR, Chunk>(a);
+}
+template <int MR, class U, int Chunk> IMBREX_INLINE a_some_run_cursor<U, MR, Chunk> passing_cursor(a_some_runs<U, Chunk> a) {
+  return a_some_run_cursor<U, MR, Chunk>(a);
 }
 } // namespace imbrex

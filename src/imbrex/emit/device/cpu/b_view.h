@@ -31,6 +31,7 @@ template <class T, int NV, bool MetOnce = false> struct b_view {
       row[v] = load<T>(p[v] + at);
     }
   }
+  void skip(int64_t rows) { offset += rows; }
 };
 
 // The same where only the last vector's `last` lanes lie in the array.
@@ -42,6 +43,7 @@ template <class T, int NV> struct b_cut_view {
     all.template next<NV - 1>(row);
     row[NV - 1] = load<T>(end, last);
   }
+  void skip(int64_t rows) { all.skip(rows); }
 };
 
 // For every class of the view, the bits that its vectors keep.
@@ -63,5 +65,6 @@ template <class T, int NV, bool MetOnce> struct b_cleared_view {
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) row[v] = (vec<T>)((lane_bits)row[v] & (lane_bits)lanes[v]);
   }
+  void skip(int64_t rows) { all.skip(rows), index += rows; }
 };
 } // namespace imbrex

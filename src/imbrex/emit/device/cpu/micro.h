@@ -21,6 +21,7 @@ template <class U, int NV> struct b_panel {
     for (int v = 0; v < NV * unit<U>::rows; ++v) row[v] = unit<U>::load(p + v * k_width<U>);
     p += step * unit<U>::together;
   }
+  void skip(int64_t words) { p += words * step * unit<U>::together; }
 };
 
 // A panel that passes an A which stays: where a unit can, it is loaded without taking A's place in the first cache.
@@ -86,8 +87,9 @@ static __attribute__((noinline)) void pair_kernel(int64_t k_count, const A &sour
       for (int v = 0; v < 2 * NV; ++v) IMBREX_PIN(acc[p][v]);
     }
   };
-  int64_t k = k_count / together;
-  for (; k >= chunk; k -= chunk, a.advance(chunk)) {
+  int64_t k = count_of(source, k_count) / together;
+  follow(a, b);
+  for (; k >= chunk; k -= chunk, a.advance(chunk), follow(a, b)) {
 #pragma GCC unroll 4
     for (int u = 0; u < chunk; ++u) one(u);
   }
@@ -130,8 +132,9 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, const A &sou
 #pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) acc[m][v] = start<T>(panel, v);
   constexpr int cut = cut_word<decltype(a)>, whole = chunk - (cut > 0);
-  int64_t k = k_count / together;
-  for (; k >= chunk; k -= chunk, a.advance(chunk)) {
+  int64_t k = count_of(source, k_count) / together;
+  follow(a, b);
+  for (; k >= chunk; k -= chunk, a.advance(chunk), follow(a, b)) {
 #pragma GCC unroll 4
     for (int u = 0; u < whole; ++u) {
       b.next(row);
@@ -179,6 +182,12 @@ template <class T, int N> IMBREX_INLINE T sum_of_lanes(typename vector_of<T, N *
 }
 template <class T> IMBREX_INLINE T sum_of(vec<T> v) { return sum_of_lanes<T, width<T>>(v); }
 
+// What walks along a single column of B.
+template <class U> struct column_walk {
+  const element_of_unit<U> *p;
+  void skip(int64_t words) { p += words * unit<U>::together; }
+};
+
 // MR x NC single columns, for the few that fill no vector: lanes run along k, hence A must hand out its rows and the
 // columns of B lie one by one at x, `x_step` apart, followed by zeros up to whole vectors.  sink.put(m, c, sum).
 template <class U, int MR, int NC, class A, class Sink>
@@ -192,18 +201,21 @@ static __attribute__((noinline)) void column_kernel(int64_t k_count, A source, c
   for (int m = 0; m < MR; ++m)
 #pragma GCC unroll 2
     for (int c = 0; c < NC; ++c) acc[m][c] = vec<T>{};
-  for (int64_t k = 0; k < k_count; k += W, a.advance(words_of_vector<U>), x += W) {
+  column_walk<U> at{x};
+  const int64_t count = count_of(source, k_count);
+  follow(a, at);
+  for (int64_t k = 0; k < count; k += W, a.advance(words_of_vector<U>), at.p += W, follow(a, at)) {
     typename unit<U>::words column[NC];
 #pragma GCC unroll 2
     for (int c = 0; c < NC; ++c) {
-      column[c] = unit<U>::load(x + c * x_step);
+      column[c] = unit<U>::load(at.p + c * x_step);
       if constexpr (unit<U>::is_shifted) shift[c] = unit<U>::multiply_add(shift[c], splat(uint32_t(0x80808080)), column[c]);
     }
-    const bool is_whole = k + W <= k_count;
+    const bool is_whole = k + W <= count;
 #pragma GCC unroll 32
     for (int m = 0; m < MR; ++m) {
       const typename unit<U>::words row =
-          unit<U>::row_of(is_whole ? unit<U>::load(a.row(m)) : unit<U>::load(a.row(m), k_count - k));
+          unit<U>::row_of(is_whole ? unit<U>::load(a.row(m)) : unit<U>::load(a.row(m), count - k));
 #pragma GCC unroll 2
       for (int c = 0; c < NC; ++c) acc[m][c] = unit<U>::multiply_add(acc[m][c], row, column[c]);
     }

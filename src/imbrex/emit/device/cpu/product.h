@@ -87,7 +87,7 @@ template <class U, int MR, int NV, int M, int N, int K, along_k Columns = along_
   // Panels [m_begin, m_end) of A against panels [n_begin, n_end) of B, the panel of B staying.
   template <class Rows, class A, class B, class C>
   static void b_stays(int m_begin, Rows m_end, int n_begin, int n_end, A &a, B &b, C &c, int64_t k_count = K) {
-    if constexpr (may_pass_whole<B>)
+    if constexpr (may_pass_whole<B> && !leaves_out<A>)
       if (n_begin == 0 && n_end == n_panels && b.rows_in_place(vectors)) {
         pass_whole(a, b, c, k_count);
         n_begin = whole + (tail > 0);
@@ -135,7 +135,7 @@ protected:
     static constexpr int value = N_;
   };
 
-  // Few rows, and of B more than panels that lie in the first caches.
+  // Few rows, all of whose k are met, and of B more than panels that lie in the first caches.
   template <class B>
   static constexpr bool may_pass_whole =
       has_whole_rows<B> && m_panels == 1 && MR <= most_whole_rows && whole > 1 && L <= whole_rows<T, MR>::columns &&
