@@ -18,6 +18,7 @@ from imbrex.chip import LINE_BYTES, VECTOR_BYTES
 from imbrex.config.context import SAMPLE, Access, GemmContext
 from imbrex.dtype import DType
 from imbrex.index.map import Map
+from imbrex.index.met import guarded
 from imbrex.index.query import stretch, vector_width
 from imbrex.view.gemm.product import GemmView
 from imbrex.view.tensor.space import is_steady
@@ -53,7 +54,9 @@ def access_of(view: Map, dtype: DType) -> Access:
     even = 1 if step0 == 1 else stretch(view, view.upper[first].name, LONGEST // dtype.bytes)
     count = _elements(view, across, along)
     pitch = _most(across), _most(along)
-    found = Access((widths[0], widths[1]), (run0, run1), steps, bool(is_packed), count, even, pitch)
+    met = guarded(view, *(view.upper[i].name for i in (first, second)))
+    width, run = (widths[0], widths[1]), (run0, run1)
+    found = Access(width, run, steps, bool(is_packed), count, even, pitch=pitch, guarded=met)
     inner = found.read_dim
     if not view.symbolic.guards or max(widths) == 1:
         return found

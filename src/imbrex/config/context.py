@@ -13,6 +13,7 @@ from math import gcd
 
 from imbrex.cached import cached_property, keeps_hash
 from imbrex.dtype import DType
+from imbrex.index.met import Guarded
 from imbrex.view.conv.row_taps import RowTaps
 
 __all__ = ["SAMPLE", "Access", "GemmContext", "round_up"]
@@ -40,6 +41,7 @@ class Access:
     pitch: how many elements apart most neighbours along the dimension lie; 0 where it is not known.
     is_boxed: may several rows of neighbours that lie together be a box of the array's (`is_steady`,
     view/tensor/space.py)?
+    guarded: of padded windows what guards say, rows being dimension 0 and lanes dimension 1.
     """
 
     vector: tuple[int, int] = (1, 1)
@@ -50,6 +52,7 @@ class Access:
     even: int = 1
     pitch: tuple[int, int] = (0, 0)
     is_boxed: bool = True
+    guarded: Guarded | None = None
 
     def __post_init__(self) -> None:
         assert min(self.vector) >= 1 and min(self.run) >= 1, f"widths and runs are at least 1: {self}"
@@ -68,6 +71,10 @@ class Access:
             return 0 if self.vector[0] > self.vector[1] else 1
         runs = [run if step == 1 else 0.0 for run, step in zip(self.run, self.step, strict=True)]
         return 0 if runs[0] >= runs[1] else 1
+
+    def met(self, width: int) -> float:
+        """The part of (row, strip of `width` lanes) that is not padding alone."""
+        return 1.0 if self.guarded is None else self.guarded.met(width)
 
     def repeats(self, count: int) -> bool:
         """Do `count` elements of the matrix show some of the array's several times, as windows do?"""

@@ -169,6 +169,15 @@ def test_runs_are_those_of_every_step() -> None:
         assert isinstance(a, RunsInPlace) and a.run == run
 
 
+@pytest.mark.parametrize("more, has_padding", [("-p 9 -q 9 -l 9 -j 9", True), ("-p 1 -q 1", False)])
+@pytest.mark.parametrize("stays", "ab")
+def test_rows_of_padding_are_left_out_where_they_are_many(stays: str, more: str, has_padding: bool) -> None:
+    """In two steps over K, of two blocks of columns."""
+    layer = conv(f"-n 1 -c 32 -H 40 -W 40 -k 20 -y 3 -x 3 {more} -F 1")
+    product = the_product(layer, f"v1:cpu:10,32,20,800,144,16,k_blocked,{stays},straight")
+    assert product.leaves_out == has_padding
+
+
 def test_runs_that_are_no_whole_vectors_are_read_in_chunks() -> None:
     """The 21 neighbours of a row of 7x7 windows of 3 channels; of 40 channels 20 at a time; 29 are packed."""
     nhwc = "-F 1 -I NHWC -O NHWC -f NHWC"

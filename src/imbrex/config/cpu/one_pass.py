@@ -25,6 +25,7 @@ from imbrex.chip import CpuMachine, Level, Prices
 from imbrex.config.context import SAMPLE, Access, round_up
 from imbrex.config.cpu.columns import last_columns, repays
 from imbrex.config.cpu.crowding import crowds, spreads
+from imbrex.config.cpu.met import has_runs, met, run_of_steps
 from imbrex.config.cpu.plan import LEAST_RUN, CpuPlan
 from imbrex.config.cpu.result import PAGE, awaited, stored
 from imbrex.config.cpu.shown import is_cut_at_edges, lies_whole
@@ -55,7 +56,7 @@ def parts(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> Mapping[str
     """Cycles of one product by what they are spent on."""
     prices = machine.prices
     return {
-        "products": side_by_side(_products(plan, tile_cycles, machine), _feed(plan, machine)),
+        "products": side_by_side(_products(plan, tile_cycles, machine), met(plan) * _feed(plan, machine)),
         "A": _operand_a(plan, machine) + _returning(plan, machine),
         "B": _operand_b(plan, machine),
         "C": stored(plan, prices) + awaited(plan, machine) + _kept_sums(plan, machine),
@@ -166,7 +167,7 @@ def _products(plan: CpuPlan, tile_cycles: float, machine: CpuMachine) -> float:
     vectors = -(-(gemm.n - columns) // t.vector_lanes)
     step = 1 if tiles is None else tiles.rows
     per_row = tile_cycles / round_up(t.m_per_thread, step) / t.vectors
-    whole = round_up(gemm.m, step) * vectors * gemm.k * per_row
+    whole = round_up(gemm.m, step) * vectors * gemm.k * per_row * met(plan)
     is_paired = 2 * t.m_per_thread + 3 <= machine.vector_registers  # else each column reads its rows anew
     each_sum = gemm.k / t.vector_lanes / t.together * prices.column + prices.lanes_summed
     tails = gemm.m * columns * each_sum * (1 if is_paired else 2)
@@ -232,13 +233,11 @@ def _a_of_tiles(plan: CpuPlan, machine: CpuMachine, tiles: Tiles) -> float:
 
 def _a_price(plan: CpuPlan, prices: Prices) -> float:
     """A vector of A that is not a matrix: a share of a pointer to its run, or a copy."""
-    a, lanes, words = plan.oriented.a, plan.tuning.vector_lanes, plan.tuning.together
-    gemm = plan.oriented
-    has_runs = a.step[0] == 1 and lanes * words <= a.run[0] < min(gemm.k, SAMPLE)
+    gemm, a, lanes = plan.oriented, plan.oriented.a, plan.tuning.vector_lanes
     if is_cut_at_edges(a, (gemm.g, gemm.k, gemm.m)):
         return prices.cut
-    if has_runs and plan.element == plan.context.dtype:
-        return prices.pointer * lanes / a.run[0]
+    if has_runs(plan):
+        return prices.pointer * lanes / run_of_steps(a.run[0], plan)
     return _copied_along_k(a, 0, plan, prices)
 
 

@@ -12,6 +12,9 @@ from imbrex.lower.cpu.packed import CopiedRuns, ShortRuns
 from imbrex.lower.stmt import InPlace, Product, RunsInPlace
 from imbrex.view.mma.vector import FMA, CpuUnit
 
+_KEPT = "scratch.kept_b, scratch.counts_b"
+"""Rows of each panel of B that are kept, and how many."""
+
 
 def name_of(unit: CpuUnit, sums: DType) -> str:
     """What the device headers call the unit: a multiply-add by its type."""
@@ -35,12 +38,17 @@ def scratch_members(stmt: Product) -> list[str]:
     columns = f"imbrex::round_up({n}, {stmt.lanes})"
     started = [f"alignas(64) int32_t start[{columns}];"]
     kept = [f"alignas(64) {sums.c_name} kept_c[{m} * {columns}];"]
+    listed = [
+        f"int32_t kept_b[{stmt.k} * ({panels}) / {stmt.lanes}];",
+        f"int32_t counts_b[({panels}) / {stmt.lanes}];",
+    ]
     return [
         *_a_members(stmt, kind, k),
         f"alignas(64) {kind} panels_b[{k} * {panels}];",
         f"alignas(64) {kind} columns_b[{k} * {width}];",
         f"alignas(64) {sums.c_name} tile_c[{rows} * {stmt.lanes}];",
         *(kept if stmt.keeps_sums else []),
+        *(listed if stmt.leaves_out else []),
         *(started if stmt.unit.is_shifted else []),
     ]
 
@@ -198,14 +206,17 @@ def _b(stmt: Product) -> list[str]:
         made = f"imbrex::b_rows<{unit}, {stmt.lanes}, {types}> {source}{{{packed}}};"
     else:
         in_place = "true" if stmt.b_in_place else "false"
-        made = f"imbrex::b_lanes<{unit}, {types}> {source}{{{packed}, {in_place}}};"
+        kind = f"imbrex::b_lanes<{unit}, {types}>"
+        made = f"{kind} {source}{{{packed}, {in_place}}};"
+        if stmt.leaves_out:
+            made = f"imbrex::b_some_lanes<{unit}, {types}> {source}({kind}{{{packed}, {in_place}}}, {_KEPT});"
     if stmt.stationary == "b":
         return [made]
-    step = f"{_padded_k(stmt)} * {stmt.lanes}"
+    step, some = f"{_padded_k(stmt)} * {stmt.lanes}", "_some" if stmt.leaves_out else ""
     return [
         made,
         f"packing_b.pack_all(scratch.panels_b, {step}, {_panels(stmt)});",
-        f"imbrex::b_packed<{unit}, {stmt.lanes}, decltype(packing_b)> operand_b{{",
+        f"imbrex::b{some}_packed<{unit}, {stmt.lanes}, decltype(packing_b)> operand_b{{",
         f"    packing_b, scratch.panels_b, {step}}};",
     ]
 

@@ -23,9 +23,11 @@ from typing import Any, Literal
 import numpy as np
 
 from imbrex.config.cpu.crowding import crowds, loses_lines, repays_clearing, spreads
+from imbrex.config.cpu.met import leaves_out
 from imbrex.config.cpu.plan import LEAST_RUN, MOST_LINES
 from imbrex.index.atom import Div, Mod, Select, Var
 from imbrex.index.expr import Lin, lin, var
+from imbrex.index.met import Guarded
 from imbrex.index.query import pointer_step
 from imbrex.index.rule import COUNT
 from imbrex.lower.cpu.packed import CopiedRuns, OperandA, ShortRuns
@@ -237,7 +239,26 @@ def product(parts: Parts, a: OperandA) -> Product:
         c.beta,
         parts.steps.var if parts.steps is not None else None,
         open=next((name for name, axis in axes if axis.count.mentions(COUNT)), None),
+        leaves_out=_leaves_out(parts, a),
     )
+
+
+def _leaves_out(parts: Parts, a: OperandA) -> bool:
+    """Are rows of B that are padding in all columns of a panel left out?"""
+    window, is_read = parts.b.window, isinstance(a, Window | InPlace)
+    sizes = [lin(size) for size in window.sizes]
+    is_known = all(size.is_constant for size in sizes)
+    if not (is_read and sizes and is_known and parts.b.form == "along_lanes" and parts.product.unit == FMA):
+        return False
+    rows, lanes = parts.axis(window, "rows"), parts.axis(window, "lanes")
+    steps = () if parts.steps is None else ((parts.steps.var, parts.steps.count),)
+    blocks = sorted(
+        {(at.name, at.size) for guard in lanes.guards for at in _variables(guard)}
+        - {(lanes.var, window.lanes)}
+    )
+    across, along = (*steps, (rows.var, window.rows)), (*blocks, (lanes.var, window.lanes))
+    guards = Guarded(rows.guards, lanes.guards, tuple(size.const for size in sizes), across, along)
+    return leaves_out(guards.met(parts.b.width))
 
 
 def _extents(axis: AxisOffsets) -> tuple[int, ...]:
@@ -258,7 +279,7 @@ def _values(count: Lin) -> tuple[int, int]:
     """Least and greatest value over all workgroups; where there are very many, over the first and the last,
     among which are whole blocks and the last one of every axis.
     """
-    (workgroup,) = _workgroups(count)
+    (workgroup,) = _variables(count)
     size, most = workgroup.size, MOST_WORKGROUPS
     ends = [(0, size)] if size <= 2 * most else [(0, most), (size - most, size)]
     values: set[int] = set()
@@ -273,17 +294,17 @@ MOST_WORKGROUPS = 1 << 20
 """Most workgroups that are looked at, at either end of a grid."""
 
 
-def _workgroups(index: Lin) -> set[Var]:
-    """The variables under the atoms of a count: only the workgroup."""
+def _variables(index: Lin) -> set[Var]:
+    """The variables under the atoms of an index; those of a count are only the workgroup."""
     found: set[Var] = set()
     for atom, _ in index.terms:
         match atom:
             case Var():
                 found.add(atom)
             case Div() | Mod():
-                found |= _workgroups(atom.num)
+                found |= _variables(atom.num)
             case Select():
-                found |= _workgroups(atom.cond) | _workgroups(atom.then) | _workgroups(atom.other)
+                found |= _variables(atom.cond) | _variables(atom.then) | _variables(atom.other)
             case _:
                 raise AssertionError(f"a count depends on {atom}")
     return found

@@ -223,7 +223,8 @@ class Product:
     n_count take; of the dim that is `open`, the greatest and the least, and any between them; k is the
     greatest. step: the variable of the loop over K around this, which takes up to k at a time from start
     (0) on; C holds the sums in between, or, where `keeps_sums`, memory of the workgroup's.  finish: what
-    becomes of them before they are stored, in the last of `steps` steps.
+    becomes of them before they are stored, in the last of `steps` steps.  leaves_out: rows of B that exist
+    in no lane of a panel are neither packed nor multiplied.
     """
 
     a: OperandA
@@ -249,6 +250,7 @@ class Product:
     steps: Index = 1
     open: Literal["m", "n", "k"] | None = None
     keeps_sums: bool = False
+    leaves_out: bool = False
 
     @property
     def indices(self) -> tuple[Lin, ...]:

@@ -32,7 +32,7 @@ struct maps {
   int64_t a_elements, b_elements;
 };
 enum a_form { in_place, runs, packing, cut, columns_in_place };
-enum b_form { lanes, lanes_packed, rows, rows_packed };
+enum b_form { lanes, lanes_packed, rows, rows_packed, some_lanes, some_packed };
 
 template <class T, int G> struct memory {
   static constexpr int W = width<T>, L = NV * W;
@@ -49,14 +49,15 @@ template <class T, int G> struct memory {
   const T *table[(K / run + 1) * MR];
   T zeros[run];
   int32_t passed[K / run + 1];
+  int32_t kept[(most_n / L + 2) * K], counts[most_n / L + 2];
 };
 
 template <class T, class S, int N, int G, a_form AF, b_form BF, bool Transposed, bool AStays, int Rows = M>
 static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T beta) {
   typedef memory<T, G> space;
   constexpr along_k columns = AF == cut || AF == columns_in_place ? along_k::none
-                              : BF == lanes || BF == lanes_packed ? along_k::elements
-                                                                  : along_k::rows;
+                              : BF == rows || BF == rows_packed ? along_k::rows
+                                                                : along_k::elements;
   typedef product<T, MR, NV, Rows, N, K, columns> work;
   constexpr int L = space::L, step = K * L;
   static space s;
@@ -90,6 +91,12 @@ static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T bet
       if constexpr (BF == lanes) return with_c(a, b);
       b.pack_all(s.panels_b, step, work::whole + (work::tail > 0));
       b_packed<T, L, decltype(b)> all{b, s.panels_b, step};
+      with_c(a, all);
+    } else if constexpr (BF == some_lanes || BF == some_packed) {
+      b_some_lanes<T, S, decltype(s.b)> b({pb, s.b, s.panels_b, s.columns, true}, s.kept, s.counts);
+      if constexpr (BF == some_lanes) return with_c(a, b);
+      b.pack_all(s.panels_b, step, work::whole + (work::tail > 0));
+      b_some_packed<T, L, decltype(b)> all{b, s.panels_b, step};
       with_c(a, all);
     } else {
       b_rows<T, L, S, decltype(s.b_transposed)> b{pb, s.b_transposed, s.panels_b, s.columns};
@@ -125,6 +132,9 @@ GEMM(gemm_in_place, float, float, 63, 0, in_place, lanes, false, false)
 GEMM(gemm_one_panel, float, float, 63, 0, in_place, lanes, false, false, MR)
 GEMM(gemm_one_panel_guarded, float, float, 50, 2, in_place, lanes, false, false, MR)
 GEMM(gemm_guarded, float, float, 50, 2, packing, lanes, false, true)
+GEMM(gemm_some, float, float, 50, 2, in_place, some_packed, false, true)
+GEMM(gemm_some_packing, float, float, 50, 2, packing, some_lanes, false, false)
+GEMM(gemm_some_columns, float, float, 50, 2, columns_in_place, some_lanes, true, false)
 GEMM(gemm_runs, float, float, 50, 2, runs, rows_packed, false, true)
 GEMM(gemm_strided, float, float, 63, 0, in_place, lanes, false, false)
 GEMM(gemm_transposed, float, float, 63, 0, packing, rows, true, false)

@@ -74,10 +74,10 @@ def _every_second(n: int) -> Operand:
     return Axis.of(np.arange(K) * 2 * n), Axis.of(2 * np.arange(n)), NO_GUARD, K * 2 * n
 
 
-def _channels_first(n: int) -> Operand:
+def _channels_first(n: int, apart: int = 1) -> Operand:
     """Rows are (channel, x) of a padded 1 x 3 window, lanes are pixels: a convolution's B."""
-    channel, x = np.arange(K) // 3, np.arange(K) % 3
-    return Axis.of(channel * n + x - 1, x - 1), Axis.of(np.arange(n), np.arange(n)), (n, 1), K // 3 * n
+    channel, x = np.arange(K) // 3, (np.arange(K) % 3 - 1) * apart
+    return Axis.of(channel * n + x, x), Axis.of(np.arange(n), np.arange(n)), (n, 1), K // 3 * n
 
 
 def _channels_last(apart: int = 1) -> Operand:
@@ -103,6 +103,9 @@ CASES: dict[str, tuple[Operand, Operand, tuple[Axis, Axis], Any, Any]] = {
     "one_panel": (A_PANEL, _matrix(63), _c_matrix(63, MR), np.float32, np.float32),
     "one_panel_guarded": (A_PANEL, _channels_first(50), _c_matrix(50, MR), np.float32, np.float32),
     "guarded": (A_MATRIX, _channels_first(50), _c_pieces(50), np.float32, np.float32),
+    "some": (A_MATRIX, _channels_first(50, 33), _c_matrix(50), np.float32, np.float32),
+    "some_packing": (A_MATRIX, _channels_first(50, 33), _c_pieces(50), np.float32, np.float32),
+    "some_columns": (A_COLUMNS, _channels_first(50, 33), _c_columns(50), np.float32, np.float32),
     "runs": (_channels_last(9), _columns(50), _c_matrix(50), np.float32, np.float32),
     "strided": (A_MATRIX, _every_second(63), _c_matrix(63), np.float32, np.float32),
     "columns": (A_COLUMNS, _matrix(50), _c_matrix(50), np.float32, np.float32),
@@ -125,8 +128,8 @@ def test_product(device: Device, case: str, alpha: int, beta: int) -> None:
 @pytest.mark.parametrize(
     "case",
     [
-        "in_place", "one_panel", "one_panel_guarded", "guarded", "runs", "strided", "columns",
-        "columns_in_place",
+        "in_place", "one_panel", "one_panel_guarded", "guarded", "some", "some_packing", "runs", "strided",
+        "columns", "columns_in_place",
     ],
 )  # fmt: skip
 def test_operands_that_fill_their_pages(device: Device, case: str) -> None:

@@ -15,6 +15,7 @@ template <class U> struct a_k_major {
   int64_t step;
   const E *at(int m, int u) const { return p + (u * step + m) * unit<U>::together; }
   void advance(int count) { p += count * step * unit<U>::together; }
+  void go(const a_k_major &from, int k) { p = from.p + k * step * unit<U>::together; }
 };
 
 // A(k, m) = p[k / K * step + m * K + k % K]: a packed panel in which K neighbouring k of a row, a vector of words, lie
@@ -27,6 +28,9 @@ template <class U> struct a_k_blocked {
   const E *at(int m, int u) const { return p + m * k_width<U> + u * unit<U>::together; }
   const E *row(int m) const { return p + m * k_width<U>; }
   void advance(int) { p += step; }
+  void go(const a_k_blocked &from, int k) {
+    p = from.p + k / words_of_vector<U> * step + k % words_of_vector<U> * unit<U>::together;
+  }
 };
 
 // A(k, m) = p[m * step + k]: a matrix whose rows are m, as it lies.  A pointer to every fifth row reaches the others at
@@ -58,6 +62,10 @@ template <class U, int MR, bool FetchesAhead = true> struct a_row_cursor {
     }
 #pragma GCC unroll 16
     for (int i = 0; i < bases; ++i) base[i] += count * unit<U>::together;
+  }
+  void go(const a_row_cursor &from, int k) {
+#pragma GCC unroll 16
+    for (int i = 0; i < bases; ++i) base[i] = from.base[i] + k * unit<U>::together;
   }
 };
 // A(k, m) = p[k / run * MR + m][k % run]: runs of neighbouring k, wherever they lie; run is whole chunks of words, which
@@ -117,6 +125,22 @@ template <class U, int Chunk> IMBREX_INLINE int64_t count_of(const a_some_runs<U
 template <class A, class B> IMBREX_INLINE void follow(A &, B &) {}
 template <class U, int MR, int Chunk, class B> IMBREX_INLINE void follow(a_some_run_cursor<U, MR, Chunk> &a, B &b) { a.follow(b); }
 
+// A source of whose k only those of a list are met, by one of B that has no others.
+template <class A> struct a_listed {
+  A all;
+  const int32_t *k;
+};
+// C: a cursor at the first k; go(from, k): to another one.
+template <class C> struct a_listed_cursor {
+  static constexpr int chunk = 1;
+  const C from;
+  C now;
+  const int32_t *k;
+  a_listed_cursor(const C &all, const int32_t *k) : from(all), now(all), k(k) { now.go(from, *k); }
+  auto at(int m, int) const { return now.at(m, 0); }
+  void advance(int) { now.go(from, *++k); }
+};
+
 template <int MR, class A> IMBREX_INLINE A cursor(A a) { return a; }
 template <int MR, class A> IMBREX_INLINE A passing_cursor(A a) { return a; }
 template <int MR, class U> IMBREX_INLINE a_row_cursor<U, MR> cursor(a_rows<U> a) { return a_row_cursor<U, MR>(a); }
@@ -132,6 +156,9 @@ template <int MR, class U, int Chunk> IMBREX_INLINE a_run_cursor<U, MR, Chunk> p
 }
 template <int MR, class U, int Chunk> IMBREX_INLINE a_some_run_cursor<U, MR, Chunk> cursor(a_some_runs<U, Chunk> a) {
   return a_some_run_cursor<U, MR, Chunk>(a);
+}
+template <int MR, class A> IMBREX_INLINE auto cursor(a_listed<A> a) {
+  return a_listed_cursor<decltype(cursor<MR>(a.all))>(cursor<MR>(a.all), a.k);
 }
 template <int MR, class U, int Chunk> IMBREX_INLINE a_some_run_cursor<U, MR, Chunk> passing_cursor(a_some_runs<U, Chunk> a) {
   return a_some_run_cursor<U, MR, Chunk>(a);

@@ -24,6 +24,13 @@ template <class U, int NV> struct b_panel {
   void skip(int64_t words) { p += words * step * unit<U>::together; }
 };
 
+// Rows of B, `count` of them, and which k they are.
+template <class B> struct b_some_rows {
+  B rows;
+  const int32_t *k;
+  int64_t count;
+};
+
 // A panel that passes an A which stays: where a unit can, it is loaded without taking A's place in the first cache.
 template <class U, int NV> struct b_passing : b_panel<U, NV> {};
 
@@ -166,6 +173,10 @@ IMBREX_INLINE void register_tile(int64_t k_count, const A &source, const B &b, c
     pair_kernel<U, MR, NV>(k_count, source, b, sink);
   else
     micro_kernel<U, MR, NV>(k_count, source, b, sink);
+}
+template <class U, int MR, int NV, class A, class B, class Sink>
+IMBREX_INLINE void register_tile(int64_t, const A &source, const b_some_rows<B> &b, const Sink &sink) {
+  micro_kernel<U, MR, NV>(b.count, a_listed<A>{source, b.k}, b.rows, sink);
 }
 
 // The sum of all lanes, by halves: one lane after another would wait for each addition.

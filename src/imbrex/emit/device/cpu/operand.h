@@ -61,6 +61,60 @@ template <class U, class S, class View> struct b_lanes {
 template <class U, class S, class View>
 constexpr bool has_whole_rows<b_lanes<U, S, View>> = is_same<U, S> && !View::has_guards;
 
+// The same of windows much of which is padding: rows that exist in no lane of a panel are left out, and those that are
+// kept are packed and listed.  `kept` has room for K rows of each panel that is in a buffer at a time, `counts` for as many
+// panels.
+template <class U, class S, class View> struct b_some_lanes : b_lanes<U, S, View> {
+  static_assert(View::has_guards && unit<U>::together == 1 && unit<U>::rows == 1, "rows are k, and some do not exist");
+  typedef b_lanes<U, S, View> all;
+  typedef element_of_unit<U> E;
+  int32_t *kept, *counts;
+  b_some_lanes(const all &from, int32_t *kept, int32_t *counts) : all(from), kept(kept), counts(counts) {}
+
+  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
+    const int count = pack(this->buffer, panel, kept);
+    if (count == this->view.rows) return all::template visit<V, MetOnce>(panel, body);
+    body(b_some_rows<b_panel<U, V>>{{this->buffer, View::panel_lanes}, kept, count});
+  }
+  void pack_all(E *panels, int64_t step, int count) {
+    for (int j = 0; j < count; ++j) {
+      counts[j] = pack(panels + j * step, j, kept + int64_t(j) * this->view.rows);
+      if (counts[j] == this->view.rows) pack_panels(panels + j * step, step, this->src, this->view, j, 1);
+    }
+  }
+
+private:
+  // Lists the rows of a panel that are kept, and packs them if some are not.
+  int pack(E *to, int panel, int32_t *kept) const {
+    const auto &view = this->view;
+    bool exists[max_classes], is_whole = true;
+    for (int c = 0; c < (view.is_wild ? 0 : view.classes); ++c) {
+      mask_t lanes = 0;
+      for (int v = 0; v < View::V; ++v) lanes |= view.class_mask[panel * View::V + v][c];
+      exists[c] = lanes != 0, is_whole &= lanes != 0;
+    }
+    if (is_whole) return view.rows;
+    int count = 0;
+    for (int r = 0; r < view.rows; ++r) kept[count] = r, count += exists[view.row_class[r]];
+    pack_lanes(to, this->src, view, panel, exists);
+    return count;
+  }
+};
+
+// Whose panels were packed beforehand, to pass an A that stays.
+template <class U, int L, class Packing> struct b_some_packed {
+  typedef element_of_unit<U> E;
+  Packing &from;
+  E *buffer;
+  int64_t panel_step;
+  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
+    const b_panel<U, V> rows{buffer + panel * panel_step, L};
+    if (from.counts[panel] == from.view.rows) return body(rows);
+    body(b_some_rows<b_panel<U, V>>{rows, from.kept + int64_t(panel) * from.view.rows, from.counts[panel]});
+  }
+  const E *columns(int first, int count) { return from.columns(first, count); }
+};
+
 // From a view whose rows are n and whose lanes are k: packed on a visit, transposed.
 template <class U, int L, class S, class View> struct b_rows {
   typedef element_of_unit<U> E;

@@ -249,6 +249,20 @@ static void pack_lanes(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &v
   }
 }
 
+// The same of the rows of classes that are `kept`, one after another: one that is not is overwritten by the next.
+template <class T, class S, int L, int G, int Rows, int Lanes>
+static void pack_lanes(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &view, int panel, const bool *kept) {
+  constexpr int W = width<T>, V = (L + W - 1) / W;
+  static_assert(L % W == 0, "a panel has whole vectors");
+  for (int i = 0; i < V; ++i) {
+    T *out = dst + i * W;
+    each_row<T>(src, view, panel * V + i, 0, view.rows, [&](int r, vec<T> x) {
+      store<T>(out, x);
+      out += kept[view.row_class[r]] ? L : 0;
+    });
+  }
+}
+
 // Panels [first, first + count), `step` elements apart.  Full ones are packed a few rows of all of them at a time: rows
 // that lie pages apart then cost one translation each, not one a panel.
 template <class T, class S, int L, int G, int Rows, int Lanes>
