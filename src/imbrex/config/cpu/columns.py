@@ -17,7 +17,7 @@ def last_columns(n: int, lanes: int, words: int) -> int:
     empty: the sum of a vector's lanes is as long as some eight vectors of K (`sum_along_k` of product.h).
     """
     left = n % lanes
-    return left if left <= lanes // 2 and left * (words // lanes + LANES_SUMMED) <= words else 0
+    return left if left <= lanes // 2 and left * (words // lanes + LANES_SUMMED) < words else 0
 
 
 def repays(columns: int, rows: int, k: int, together: int, lanes: int) -> bool:

@@ -294,6 +294,18 @@ static void pack_blocked(T *dst, const S *src, const view<T, L, G, Rows, Lanes> 
   }
 }
 
+// W x W turned elements to dst[lane][Panel], of a panel the lanes from `group` on.
+template <int Panel, class T> IMBREX_INLINE void put_square(T *dst, int group, const vec<T> (&square)[width<T>]) {
+  constexpr int W = width<T>;
+  const mask_t stored = first_lanes(Panel - group) & all_lanes<T>;
+#pragma GCC unroll 16
+  for (int i = 0; i < W; ++i)
+    if (Panel % W == 0)
+      store<T>(dst + i * Panel + group, square[i]);
+    else
+      store<T>(dst + i * Panel + group, square[i], stored);
+}
+
 // dst[lane][Panel]: rows [first, first + Panel) of the view become lanes, W x W at a time.
 template <int Panel, class T, class S, int L, int G, int Rows, int Lanes>
 static void pack_transposed(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &view, int first) {
@@ -303,26 +315,27 @@ static void pack_transposed(T *dst, const S *src, const view<T, L, G, Rows, Lane
     for (int group = 0; group < Panel; group += W) {
       const int64_t *offset = view.row_offset + first + group;
       const int left = view.rows - first - group;
-      const mask_t stored = first_lanes(Panel - group) & all_lanes<T>;
-      vec<T> square[W] = {};
-      if (left >= W && view.is_full[v] && view.is_plain(v, 1)) {
-#pragma GCC unroll 16
-        for (int i = 0; i < W; ++i) {
-          const S *p = src + view.spans[v][0].base + offset[i];
-          __builtin_prefetch(p + ahead);
-          square[i] = load<T>(p);
-        }
+      const bool is_plain = view.is_full[v] && view.is_plain(v, 1);
+      const S *p = src + view.spans[v][0].base;
+      const auto row = [&](int i) IMBREX_INLINED {
+        __builtin_prefetch(p + offset[i] + ahead);
+        return p + offset[i];
+      };
+      if (left >= W && is_plain) {
+        vec<T> square[W];
+        load_transposed<T>(square, W, row);
+        put_square<Panel>(dst, group, square);
+      } else if (loads_halves && is_same<T, S> && left > 0 && is_plain) {
+        vec<T> square[W];
+        load_transposed<T>(square, left, row);
+        put_square<Panel>(dst, group, square);
       } else {
+        vec<T> square[W] = {};
         each_row<T>(src, view, v, first + group, left < W ? left : W,
                     [&](int r, vec<T> x) { square[r - first - group] = x; });
+        transpose<T>(square);
+        put_square<Panel>(dst, group, square);
       }
-      transpose<T>(square);
-#pragma GCC unroll 16
-      for (int i = 0; i < W; ++i)
-        if (Panel % W == 0)
-          store<T>(dst + i * Panel + group, square[i]);
-        else
-          store<T>(dst + i * Panel + group, square[i], stored);
     }
 }
 

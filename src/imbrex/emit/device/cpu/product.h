@@ -31,7 +31,7 @@ template <class U, along_k Columns> constexpr bool sum_along_k(int columns, int 
   constexpr int W = width<sum_of_unit<U>>, lanes_summed = 8;
   const int64_t words = k / unit<U>::together, saved = words - columns * (words / W + lanes_summed);
   if (Columns == along_k::always) return columns <= W / 2;
-  return Columns != along_k::none && columns <= W / 2 && saved >= 0 &&
+  return Columns != along_k::none && columns <= W / 2 && saved > 0 &&
          (Columns == along_k::rows || 2 * rows * saved >= int64_t(5) * columns * k);
 }
 

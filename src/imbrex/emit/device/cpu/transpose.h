@@ -96,11 +96,80 @@ template <class T, int S> IMBREX_INLINE void swap_blocks(vec<T> &a, vec<T> &b) {
   a = low, b = high;
 }
 
-template <class T, int S = width<T> / 2> IMBREX_INLINE void transpose(vec<T> (&rows)[width<T>]) {
+template <class T, int S> IMBREX_INLINE void swap_rounds(vec<T> (&rows)[width<T>]) {
 #pragma GCC unroll 8
   for (int block = 0; block < width<T>; block += 2 * S)
 #pragma GCC unroll 8
     for (int i = block; i < block + S; ++i) swap_blocks<T, S>(rows[i], rows[i + S]);
-  if constexpr (S > 1) transpose<T, S / 2>(rows);
+  if constexpr (S > 1) swap_rounds<T, S / 2>(rows);
+}
+
+// The last two rounds of eight lanes, of four rows: pairs are interleaved first, by instructions that there are, where
+// every other lane of two rows would take two.
+template <class T> IMBREX_INLINE void turn_fours(vec<T> &a, vec<T> &b, vec<T> &c, vec<T> &d) {
+  const vec<T> ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
+  const vec<T> cd = __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13);
+  const vec<T> next_ab = __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+  const vec<T> next_cd = __builtin_shufflevector(c, d, 2, 10, 3, 11, 6, 14, 7, 15);
+  a = __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13);
+  b = __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
+  c = __builtin_shufflevector(next_ab, next_cd, 0, 1, 8, 9, 4, 5, 12, 13);
+  d = __builtin_shufflevector(next_ab, next_cd, 2, 3, 10, 11, 6, 7, 14, 15);
+}
+
+// What is left where the first round is done, which swaps halves of rows.
+template <class T> IMBREX_INLINE void transpose_halves(vec<T> (&rows)[width<T>]) {
+  if constexpr (width<T> == 8) {
+    turn_fours<T>(rows[0], rows[1], rows[2], rows[3]);
+    turn_fours<T>(rows[4], rows[5], rows[6], rows[7]);
+  } else if constexpr (width<T> > 2) {
+    swap_rounds<T, width<T> / 4>(rows);
+  }
+}
+
+template <class T> IMBREX_INLINE void transpose(vec<T> (&rows)[width<T>]) {
+#pragma GCC unroll 8
+  for (int i = 0; i < width<T> / 2; ++i) swap_blocks<T, width<T> / 2>(rows[i], rows[i + width<T> / 2]);
+  transpose_halves<T>(rows);
+}
+
+// Is a register loaded by halves, which come from two places?  To swap them later takes an AMD core 8 instructions inside.
+#if defined(IMBREX_AVX2)
+constexpr bool loads_halves = true;
+#else
+constexpr bool loads_halves = false;
+#endif
+
+template <class T, class P> constexpr bool is_pointer_to = false;
+template <class T> constexpr bool is_pointer_to<T, const T *> = true;
+
+// Both halves of a vector from two places, each zeros where it does not exist.
+template <class T> IMBREX_INLINE vec<T> both_halves(const T *low, const T *high, bool has_low, bool has_high) {
+  typedef vector_of<T, vector_bytes / 2> half;
+  union {
+    typename half::type halves[2];
+    vec<T> all;
+  } found;
+  found.halves[0] = has_low ? *(const typename half::loose *)low : typename half::type{};
+  found.halves[1] = has_high ? *(const typename half::loose *)high : typename half::type{};
+  return found.all;
+}
+
+// rows[i][j] is lane i of row j, which begins at at(j), of the first `count` rows, and zero of others.
+template <class T, class At> IMBREX_INLINE void load_transposed(vec<T> (&rows)[width<T>], int count, const At &at) {
+  constexpr int W = width<T>, H = W / 2;
+  if constexpr (loads_halves && is_pointer_to<T, decltype(at(0))>) {
+#pragma GCC unroll 8
+    for (int i = 0; i < H; ++i) {
+      const T *low = i < count ? at(i) : nullptr, *high = i + H < count ? at(i + H) : nullptr;
+      rows[i] = both_halves<T>(low, high, low, high);
+      rows[i + H] = both_halves<T>(low + H, high + H, low, high);
+    }
+    transpose_halves<T>(rows);
+  } else {
+#pragma GCC unroll 16
+    for (int i = 0; i < W; ++i) rows[i] = i < count ? load<T>(at(i)) : vec<T>{};
+    transpose<T>(rows);
+  }
 }
 } // namespace imbrex
