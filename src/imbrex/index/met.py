@@ -63,6 +63,9 @@ def _kinds(of: Guarded) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64]]
         np.stack([_values(part, axes) for part in parts])
         for parts, axes in ((of.rows, of.across), (of.lanes, of.along))
     )
+    sizes = np.array(of.sizes)[:, None]
+    always = (rows + lanes.min(axis=1, keepdims=True) >= 0) & (rows + lanes.max(axis=1, keepdims=True) < sizes)
+    rows = np.where(always, -lanes.min(axis=1, keepdims=True), rows)
     key = np.zeros(rows.shape[1], np.int64)
     for row in rows:
         key = key * (row.max() - row.min() + 1) + row - row.min()
@@ -70,8 +73,7 @@ def _kinds(of: Guarded) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64]]
     if len(first) > MOST_KINDS:
         return np.ones((0, 0), bool), np.ones(0)
     at = rows[:, first, None] + lanes[:, None, :]
-    sizes = np.array(of.sizes)[:, None, None]
-    exists: npt.NDArray[np.bool_] = np.logical_and.reduce((at >= 0) & (at < sizes), axis=0)
+    exists: npt.NDArray[np.bool_] = np.logical_and.reduce((at >= 0) & (at < sizes[:, :, None]), axis=0)
     return exists, counts / counts.sum()
 
 
