@@ -19,6 +19,7 @@ from imbrex.config.tuning import Tuning, text
 from imbrex.config.xdlops.best_first import best_first
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
+from imbrex.index.met import Guarded
 
 __all__ = ["candidates", "choose", "family_of", "first_legal", "rank", "require"]
 
@@ -47,14 +48,18 @@ def require(tuning: Tuning, context: GemmContext, machine: Machine) -> Tuning:
 
 def candidates(context: GemmContext, machine: Machine, family: Family) -> tuple[Tuning, ...]:
     """The short list of one family; empty where the family cannot serve the machine or the type."""
-    return _candidates(context, machine, family, context.elements)
+    return _candidates(context, machine, family, context.elements, context.guarded)
 
 
 @lru_cache(maxsize=64)
 def _candidates(
-    context: GemmContext, machine: Machine, family: Family, elements: tuple[int, ...]
+    context: GemmContext,
+    machine: Machine,
+    family: Family,
+    elements: tuple[int, ...],
+    guarded: tuple[Guarded | None, ...],
 ) -> tuple[Tuning, ...]:
-    """elements: the context's."""
+    """elements, guarded: the context's."""
     kinds = (kind for kind in KINDS.values() if kind.family == family)
     return tuple(tuning for kind in kinds for tuning in kind.tunings(context, machine))
 

@@ -50,9 +50,9 @@ class Access:
     is_packed: bool = False
     elements: int = field(default=0, compare=False)
     even: int = 1
-    pitch: tuple[int, int] = (0, 0)
-    is_boxed: bool = True
-    guarded: Guarded | None = None
+    pitch: tuple[int, int] = field(default=(0, 0), compare=False)
+    is_boxed: bool = field(default=True, compare=False)
+    guarded: Guarded | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         assert min(self.vector) >= 1 and min(self.run) >= 1, f"widths and runs are at least 1: {self}"
@@ -113,11 +113,11 @@ class GemmContext:
         assert min(self.g, self.m, self.n, self.k) >= 1, f"sizes are at least 1: {self}"
 
     @property
-    def elements(self) -> tuple[int, int, int]:
-        """Elements of A's, B's and C's arrays, of which contexts that are equal may have other numbers: what
-        is kept by a context, and asks for them, is kept by these as well.
+    def details(self) -> tuple[tuple[object, ...], ...]:
+        """What is not compared of A, B and C, so that the parts of a gradient of images whose products are
+        alike but for it share a tuning: what is kept by a context, and asks for it, is kept by this as well.
         """
-        return self.a.elements, self.b.elements, self.c.elements
+        return tuple((x.elements, x.pitch, x.is_boxed, x.guarded) for x in (self.a, self.b, self.c))
 
     @property
     def multiplies(self) -> int:

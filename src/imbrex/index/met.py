@@ -64,7 +64,9 @@ def _kinds(of: Guarded) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64]]
         for parts, axes in ((of.rows, of.across), (of.lanes, of.along))
     )
     sizes = np.array(of.sizes)[:, None]
-    always = (rows + lanes.min(axis=1, keepdims=True) >= 0) & (rows + lanes.max(axis=1, keepdims=True) < sizes)
+    always = (rows + lanes.min(axis=1, keepdims=True) >= 0) & (
+        rows + lanes.max(axis=1, keepdims=True) < sizes
+    )
     rows = np.where(always, -lanes.min(axis=1, keepdims=True), rows)
     key = np.zeros(rows.shape[1], np.int64)
     for row in rows:
