@@ -58,7 +58,7 @@ def _met(of: Guarded, width: int) -> float:
 
 @lru_cache(maxsize=64)
 def _kinds(of: Guarded) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64]]:
-    """For each kind of row which lanes exist, and its part of all rows; nothing where kinds are many."""
+    """Which lanes exist for each kind of row, and its part of all rows; nothing where kinds are many."""
     rows, lanes = (
         np.stack([_values(part, axes) for part in parts])
         for parts, axes in ((of.rows, of.across), (of.lanes, of.along))
@@ -80,11 +80,11 @@ def _kinds(of: Guarded) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64]]
 
 
 def _values(part: Lin, axes: Sequence[tuple[str, int]]) -> npt.NDArray[np.int64]:
-    """Of the first places of some axes, the slowest of which is cut so that no more are looked at."""
+    """Values of a sum over the first points of some axes, the slowest of which is cut to what is looked at."""
     inner = prod(size for _, size in axes[1:])
     sizes = [min(axes[0][1], max(1, LOOKED_AT // inner)), *(size for _, size in axes[1:])]
-    places: Mapping[str, Any] = dict(zip((name for name, _ in axes), np.indices(sizes), strict=True))
-    found: Any = part.eval({name: places.get(name, 0) for name in part.variables})
+    points: Mapping[str, Any] = dict(zip((name for name, _ in axes), np.indices(sizes), strict=True))
+    found: Any = part.eval({name: points.get(name, 0) for name in part.variables})
     return np.broadcast_to(found, sizes).reshape(-1)
 
 

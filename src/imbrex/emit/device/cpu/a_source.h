@@ -123,7 +123,9 @@ template <class U, int Chunk> IMBREX_INLINE int64_t count_of(const a_some_runs<U
 
 // Goes to where a cursor is, with what walks along B's k.
 template <class A, class B> IMBREX_INLINE void follow(A &, B &) {}
-template <class U, int MR, int Chunk, class B> IMBREX_INLINE void follow(a_some_run_cursor<U, MR, Chunk> &a, B &b) { a.follow(b); }
+template <class U, int MR, int Chunk, class B> IMBREX_INLINE void follow(a_some_run_cursor<U, MR, Chunk> &a, B &b) {
+  a.follow(b);
+}
 
 // A source of whose k only those of a list are met, by one of B that has no others.
 template <class A> struct a_listed {

@@ -1,4 +1,4 @@
-// The operands B and C of product.h: where panels of B come from, and where C goes.  Those of A are in operand_a.h.
+// The operands B and C of product.h: where panels of B come from, and where C goes.  A's are in operand_a.h.
 #pragma once
 #include "operand_a.h"
 
@@ -65,7 +65,7 @@ constexpr bool has_whole_rows<b_lanes<U, S, View>> = is_same<U, S> && !View::has
 // kept are packed and listed.  `kept` has room for K rows of each panel that is in a buffer at a time, `counts` for as many
 // panels.
 template <class U, class S, class View> struct b_some_lanes : b_lanes<U, S, View> {
-  static_assert(View::has_guards && unit<U>::together == 1 && unit<U>::rows == 1, "rows are k, and some do not exist");
+  static_assert(View::has_guards && !has_words<U> && unit<U>::rows == 1, "rows are k, and some do not exist");
   typedef b_lanes<U, S, View> all;
   typedef element_of_unit<U> E;
   int32_t *kept, *counts;

@@ -294,18 +294,6 @@ static void pack_blocked(T *dst, const S *src, const view<T, L, G, Rows, Lanes> 
   }
 }
 
-// W x W turned elements to dst[lane][Panel], of a panel the lanes from `group` on.
-template <int Panel, class T> IMBREX_INLINE void put_square(T *dst, int group, const vec<T> (&square)[width<T>]) {
-  constexpr int W = width<T>;
-  const mask_t stored = first_lanes(Panel - group) & all_lanes<T>;
-#pragma GCC unroll 16
-  for (int i = 0; i < W; ++i)
-    if (Panel % W == 0)
-      store<T>(dst + i * Panel + group, square[i]);
-    else
-      store<T>(dst + i * Panel + group, square[i], stored);
-}
-
 // dst[lane][Panel]: rows [first, first + Panel) of the view become lanes, W x W at a time.
 template <int Panel, class T, class S, int L, int G, int Rows, int Lanes>
 static void pack_transposed(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &view, int first) {

@@ -172,4 +172,16 @@ template <class T, class At> IMBREX_INLINE void load_transposed(vec<T> (&rows)[w
     transpose<T>(rows);
   }
 }
+
+// W x W turned elements to dst[lane][Panel], of a panel the lanes from `group` on.
+template <int Panel, class T> IMBREX_INLINE void put_square(T *dst, int group, const vec<T> (&square)[width<T>]) {
+  constexpr int W = width<T>;
+  const mask_t stored = first_lanes(Panel - group) & all_lanes<T>;
+#pragma GCC unroll 16
+  for (int i = 0; i < W; ++i)
+    if (Panel % W == 0)
+      store<T>(dst + i * Panel + group, square[i]);
+    else
+      store<T>(dst + i * Panel + group, square[i], stored);
+}
 } // namespace imbrex
