@@ -80,7 +80,7 @@ def _kinds(of: Guarded) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64]]
 
 
 def _values(part: Lin, axes: Sequence[tuple[str, int]]) -> npt.NDArray[np.int64]:
-    """Values of a sum over the first points of some axes, the slowest of which is cut to what is looked at."""
+    """Values of a sum over the first points of some axes, the slowest of which is cut to LOOKED_AT."""
     inner = prod(size for _, size in axes[1:])
     sizes = [min(axes[0][1], max(1, LOOKED_AT // inner)), *(size for _, size in axes[1:])]
     points: Mapping[str, Any] = dict(zip((name for name, _ in axes), np.indices(sizes), strict=True))
