@@ -19,7 +19,6 @@ from imbrex.config.tuning import Tuning, text
 from imbrex.config.xdlops.best_first import best_first
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
-from imbrex.index.met import Guarded
 
 __all__ = ["candidates", "choose", "family_of", "first_legal", "rank", "require"]
 
@@ -48,18 +47,14 @@ def require(tuning: Tuning, context: GemmContext, machine: Machine) -> Tuning:
 
 def candidates(context: GemmContext, machine: Machine, family: Family) -> tuple[Tuning, ...]:
     """The short list of one family; empty where the family cannot serve the machine or the type."""
-    return _candidates(context, machine, family, context.elements, context.guarded)
+    return _candidates(context, machine, family, context.details)
 
 
 @lru_cache(maxsize=64)
 def _candidates(
-    context: GemmContext,
-    machine: Machine,
-    family: Family,
-    elements: tuple[int, ...],
-    guarded: tuple[Guarded | None, ...],
+    context: GemmContext, machine: Machine, family: Family, details: tuple[object, ...]
 ) -> tuple[Tuning, ...]:
-    """elements, guarded: the context's."""
+    """details: the context's."""
     kinds = (kind for kind in KINDS.values() if kind.family == family)
     return tuple(tuning for kind in kinds for tuning in kind.tunings(context, machine))
 

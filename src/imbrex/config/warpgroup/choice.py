@@ -99,14 +99,14 @@ def best_schedule(
 
 def offers(context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None = None) -> list[Offer]:
     """Every mode's best, data_parallel first, the others by cost; none where no tuning is legal."""
-    return list(_offers(context, machine, given, context.elements))
+    return list(_offers(context, machine, given, context.details))
 
 
 @lru_cache(maxsize=256)
 def _offers(
-    context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None, elements: tuple[int, ...]
+    context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None, details: tuple[object, ...]
 ) -> Sequence[Offer]:
-    """elements: the context's."""
+    """details: the context's."""
     candidates = _candidates(context, machine, given)
     pairs = zip(candidates, corrected(candidates), strict=True)
     found = [_offer(of, int(cycles.argmin()), cycles) for of, cycles in pairs]

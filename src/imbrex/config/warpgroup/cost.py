@@ -59,7 +59,7 @@ def cycles_of(pairs: Sequence[tuple[WarpgroupPlan, TileSchedule]]) -> list[float
     alike = defaultdict[tuple[object, ...], list[int]](list)
     for index, (plan, schedule) in enumerate(pairs):
         c = plan.context
-        alike[c, c.elements, plan.machine, schedule.mode].append(index)
+        alike[c, c.details, plan.machine, schedule.mode].append(index)
     found = np.zeros(len(pairs))
     for indices in alike.values():
         plans, schedules = zip(*(pairs[index] for index in indices), strict=True)
