@@ -139,8 +139,8 @@ def _multiplication(a: Shape, b: Shape, turned: Turned, dtype: Any, epilogue: st
     m, k = a[-2:][::-1] if turned.a else a[-2:]
     n = b[-2] if turned.b else b[-1]
     batch = next((shape[0] for shape in (a, b) if len(shape) == 3), 1)
-    again = {name: 0 for name, shape in (("stride_a", a), ("stride_b", b)) if batch > 1 and len(shape) == 2}
     _expect_values({"n": n, "batch": batch})
+    again = {name: 0 for name, shape in (("stride_a", a), ("stride_b", b)) if batch > 1 and len(shape) == 2}
     try:
         return Gemm(
             _number("m", m, turned.batches), n, _number("k", k, turned.batches), batch=batch,
