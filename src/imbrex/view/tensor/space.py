@@ -114,9 +114,9 @@ def is_steady(map: Map, inner: str, other: str, row: float) -> bool:
 
 def _changes(index: Lin, along: str, sizes: Mapping[str, int]) -> npt.NDArray[np.int64]:
     """How far an index moves from each place of a dim to the next, the others at their first."""
-    places = np.arange(min(SAMPLE, sizes[along]))
-    values: Any = index.eval({**dict.fromkeys(sizes, 0), along: places})
-    return np.diff(np.broadcast_to(values, places.shape)).astype(np.int64)
+    coordinates = np.arange(min(SAMPLE, sizes[along]))
+    values: Any = index.eval({**dict.fromkeys(sizes, 0), along: coordinates})
+    return np.diff(np.broadcast_to(values, coordinates.shape)).astype(np.int64)
 
 
 def space(map: Map, point: Sequence[Lin]) -> Space | Refused:
