@@ -13,6 +13,7 @@ from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
 
 __all__ = [
+    "IN_FLIGHT",
     "SUM_BYTES",
     "ConsumersPlan",
     "Held",

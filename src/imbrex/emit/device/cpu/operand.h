@@ -101,20 +101,6 @@ private:
   }
 };
 
-// Whose panels were packed beforehand, to pass an A that stays.
-template <class U, int L, class Packing> struct b_some_packed {
-  typedef element_of_unit<U> E;
-  Packing &from;
-  E *buffer;
-  int64_t panel_step;
-  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
-    const b_panel<U, V> rows{buffer + panel * panel_step, L};
-    if (from.counts[panel] == from.view.rows) return body(rows);
-    body(b_some_rows<b_panel<U, V>>{rows, from.kept + int64_t(panel) * from.view.rows, from.counts[panel]});
-  }
-  const E *columns(int first, int count) { return from.columns(first, count); }
-};
-
 // From a view whose rows are n and whose lanes are k: packed on a visit, transposed.
 template <class U, int L, class S, class View> struct b_rows {
   typedef element_of_unit<U> E;
@@ -163,6 +149,16 @@ template <class U, int L, class Packing> struct b_packed {
       body(rows);
   }
   const E *columns(int first, int count) { return from.columns(first, count); }
+};
+
+// The same where rows of some panels were left out, which their packing lists.
+template <class U, int L, class Packing> struct b_some_packed : b_packed<U, L, Packing> {
+  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
+    const auto &from = this->from;
+    const b_panel<U, V> rows{this->buffer + panel * this->panel_step, L};
+    if (from.counts[panel] == from.view.rows) return body(rows);
+    body(b_some_rows<b_panel<U, V>>{rows, from.kept + int64_t(panel) * from.view.rows, from.counts[panel]});
+  }
 };
 
 // What the columns of B tell of an A whose elements are 128 too large; see unit.h.  `start` has room for panels of L.
