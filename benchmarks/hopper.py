@@ -3,6 +3,7 @@
     python benchmarks/hopper.py --compile-only --jobs 16    all kernels into the cache; needs no GPU
     python benchmarks/hopper.py --quick                     a few problems of every set
     python benchmarks/hopper.py --sets square,resnet-* --budget 400
+    python benchmarks/hopper.py --lot 7                     some 330 new problems, by that seed
     python benchmarks/hopper.py --table REPORT.json --page docs/hopper.md    a report as that page's table
 
 Contenders take turns on the same random arrays, which rotate so that none finds its own in L2; each is
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from imbrex.bench.gpu.campaign import Campaign
+from imbrex.bench.gpu.lot import lot
 from imbrex.bench.gpu.row import Row, not_run
 from imbrex.bench.gpu.sets import SETS, Entry, chosen
 from imbrex.bench.gpu.summary import COLUMNS, markdown, row_line, set_cells
@@ -53,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         return shown(Path(options.show))
     if options.table:
         return tabled(Path(options.table), options.page)
-    entries = chosen(options.sets.split(",") if options.sets else None, quick=options.quick)
+    entries = drawn_or_chosen(options)
     if options.only:
         entries = [entry for entry in entries if options.only in entry.name]
     if options.compile_only:
@@ -72,10 +74,19 @@ def run(options: argparse.Namespace) -> int:
     return shown(output)
 
 
+def drawn_or_chosen(options: argparse.Namespace) -> list[Entry]:
+    sets = options.sets.split(",") if options.sets else None
+    if options.lot is None:
+        return chosen(sets, quick=options.quick)
+    return [entry for entry in lot(options.lot) if sets is None or entry.set in sets]
+
+
 def shown(report: Path) -> int:
     """The table of a report; 1 where a result is wrong."""
     document = json.loads(report.read_text(encoding="utf-8"))
     print_table(COLUMNS, (set_cells(told) for told in document["summary"]))
+    counted, under = (sum(told[name] for told in document["summary"]) for name in ("counted", "under_0.95"))
+    print(f"{under} of {counted} under 0.95 of the fastest peer")
     gpu = document["gpu"]
     print(f"{gpu.get('name', gpu)}, driver {gpu.get('driver_version')}, {document['date']}: {report}")
     return 1 if any(told["wrong"] for told in document["summary"]) else 0
@@ -126,6 +137,9 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", help=f"such as square,resnet-*; all by default: {', '.join(SETS)}")
+    parser.add_argument(
+        "--lot", type=int, metavar="SEED", help="problems drawn by this seed, in place of the sets"
+    )
     parser.add_argument("--only", metavar="TEXT", help="rows whose name holds this")
     parser.add_argument("--quick", action="store_true", help="the first few of each set")
     parser.add_argument("--target", default="sm_90a")

@@ -44,6 +44,7 @@ def _set(name: str, rows: Sequence[Row]) -> dict[str, Any]:
         "ratio": geometric_mean(ratios) if ratios else None,
         "least": min(ratios, default=None),
         "at_least_1": sum(ratio >= 1.0 for ratio in ratios),
+        "under_0.95": sum(ratio < 0.95 for ratio in ratios),
         "by_peer": {p: geometric_mean(r["ratios"][p] for r in counted if p in r["ratios"]) for p in peers},
         "goal": goal,
         "totals_ns": _totals(counted),
@@ -67,6 +68,7 @@ COLUMNS = (
     "ratio",
     "least",
     ">= 1",
+    "< 0.95",
     "by peer",
     "goal",
     "ours ms",
@@ -87,6 +89,7 @@ def set_cells(one: Mapping[str, Any]) -> list[str]:
         _number(one["ratio"]),
         _number(one["least"]),
         f"{one['at_least_1']}/{one['counted']}" if one["counted"] else "",
+        str(one["under_0.95"] or ""),
         by_peer if len(one["by_peer"]) > 1 else "",
         "" if one["goal"] is None else f"{one['goal'][0]:g}",
         "" if OURS not in totals else f"{totals[OURS] / 1e6:.3f}",
@@ -118,7 +121,7 @@ def cells(row: Row) -> list[str]:
     return [title, f"{time_us:.1f} us", f"{row['tflops'][OURS]:.1f}", ratios, ""]
 
 
-PAGE_COLUMNS = ("set", "problems", "ratio", "least", "at least 1.0", "goal", "aim")
+PAGE_COLUMNS = ("set", "problems", "ratio", "least", "at least 1.0", "under 0.95", "goal", "aim")
 
 
 def markdown(document: Mapping[str, Any]) -> Iterator[str]:
@@ -135,7 +138,7 @@ def markdown(document: Mapping[str, Any]) -> Iterator[str]:
         goal, aim = row["goal"] or ("", "")
         yield (
             f"| {row['about']} | {row['counted']} of {row['rows']} | {_number(row['ratio'])} | "
-            f"{_number(row['least'])} | {row['at_least_1']} | {goal} | {aim} |"
+            f"{_number(row['least'])} | {row['at_least_1']} | {row['under_0.95']} | {goal} | {aim} |"
         )
 
 

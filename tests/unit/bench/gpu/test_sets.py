@@ -7,6 +7,7 @@ import hashlib
 import pytest
 
 from imbrex.bench.corpus import COUNT, corpus, sample
+from imbrex.bench.gpu.lot import KINDS, lot
 from imbrex.bench.gpu.sets import SETS, chosen
 from imbrex.bench.resnet import LAYERS, conv
 from imbrex.diagnostic import Diagnostic
@@ -71,3 +72,13 @@ def test_names() -> None:
     }  # fmt: skip
     with pytest.raises(Diagnostic, match="there is no set 'squares'"):
         chosen(["squares"])
+
+
+def test_a_lot_is_its_seed() -> None:
+    """Of every kind as many problems as it says, the same ones for one seed, and others for another."""
+    drawn, other = lot(7), lot(8)
+    assert drawn == lot(7) and {e.problem for e in drawn}.isdisjoint({e.problem for e in other})
+    assert {name: sum(e.set == name for e in drawn) for name in KINDS} == {
+        n: k.count for n, k in KINDS.items()
+    }
+    assert len({(entry.set, entry.problem) for entry in drawn}) == len(drawn)

@@ -1,0 +1,208 @@
+"""A lot: some 330 problems that a seed draws, of every kind that the speed table has and some that it lacks.
+
+What nobody has seen nobody has fitted: the share of a new lot's problems that lose to a library is what to
+expect of one's own.
+
+Law: a lot is drawn from the lists here and its seed by `random.random` alone, which gives the same numbers on
+every machine and version of Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+from typing import Any
+
+from imbrex.bench.gpu import drawn_sets as drawn
+from imbrex.bench.gpu.drawn_sets import Found
+from imbrex.bench.gpu.sets import Entry
+from imbrex.bench.resnet import LAYOUTS
+from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.problem.conv import DIRECTIONS, Direction
+
+__all__ = ["lot"]
+
+HALVES = ("f16", "bf16")
+
+WIDTHS = (
+    512, 768, 896, 1024, 1152, 1280, 1536, 2048, 2304, 2560, 2880, 3072, 3200, 3584, 4096, 4544, 5120,
+    5376, 6144, 7168, 8192, 9216, 11008, 12288, 13824, 14336, 16384, 18944, 22016, 24576, 28672, 32064, 51200,
+)  # fmt: skip
+"""Depths and numbers of filters that layers of language models and of vision transformers have."""
+HEADS = (32, 40, 64, 72, 80, 96, 128, 160, 192, 256)
+FUNCTIONS = ("gelu(x + bias)", "gelu_tanh(x + bias)", "silu(x)", "relu(x + bias)", "silu(x + bias)")
+
+FEW = (1, 2, 3, 4, 6, 8, 12, 16, 19, 24, 67, 100, 131)
+"""Numbers of channels that fill no vector, or few."""
+ODD_WINDOWS = ((1, 7), (7, 1), (3, 5), (2, 2), (4, 4), (5, 5), (7, 7), (3, 3), (1, 3), (9, 9), (11, 11))
+PATCHES = (4, 8, 14, 16)
+
+
+def lot(seed: int) -> list[Entry]:
+    """The entries of one lot, kind after kind; no kind has a problem twice."""
+    found: list[Entry] = []
+    for number, (name, kind) in enumerate(KINDS.items()):
+        problems = dict[Problem, Entry]()
+        for title, problem, times in kind.draw(Random(1000 * seed + number)):
+            problems.setdefault(problem, Entry(name, title, problem, kind.peers, times=times))
+            if len(problems) == kind.count:
+                break
+        found += problems.values()
+    return found
+
+
+def _products(dtypes: tuple[str, ...], microseconds: tuple[float, float], random: Random) -> Found:
+    return drawn.products(int(1e9 * random.random()), 1000, dtypes, drawn.LETTERS, microseconds)
+
+
+def _convolutions(layout: str, direction: Direction, random: Random) -> Found:
+    return drawn.convolutions(int(1e9 * random.random()), layout, direction, 1000)
+
+
+def _layers(random: Random) -> Found:
+    """Layers on 1 to 6000 tokens, as many of few as of many."""
+    while True:
+        tokens = round(6000 ** random.random())
+        n, k = _one(random, WIDTHS), _one(random, WIDTHS)
+        if n * k <= 3e8:
+            problem = Gemm(tokens, n, k, transpose_b=random.random() < 0.75, dtype=_one(random, HALVES))
+            yield f"{problem.dtype} {tokens} tokens, {n}x{k}", problem, 1
+
+
+def _odd(random: Random) -> Found:
+    """Sizes that are no multiples of anything."""
+    while True:
+        m, n, k = (round(16 * 2 ** (8 * random.random())) for _ in range(3))
+        if 1e9 <= 2 * m * n * k <= 2e11:
+            a, b = random.random() < 0.25, random.random() < 0.5
+            problem = Gemm(m, n, k, transpose_a=a, transpose_b=b, dtype="f16")
+            yield f"odd {m}x{n}x{k} {'nt'[a]}{'nt'[b]}", problem, 1
+
+
+def _attention(random: Random) -> Found:
+    """Scores and values of heads."""
+    while True:
+        heads, tokens = round(8 * 2 ** (6 * random.random())), round(32 * 2 ** (6 * random.random()))
+        width = _one(random, HEADS)
+        if heads * tokens * tokens <= 2e8:
+            scores = Gemm(tokens, tokens, width, batch=heads, transpose_b=True, dtype="f16")
+            yield f"scores, {heads} of {tokens}x{tokens}x{width}", scores, 1
+            values = Gemm(tokens, width, tokens, batch=heads, dtype="f16")
+            yield f"values, {heads} of {tokens}x{width}x{tokens}", values, 1
+
+
+def _finished(random: Random) -> Found:
+    for _, problem, _ in _layers(random):
+        assert isinstance(problem, Gemm)
+        if problem.m >= 64:
+            text = _one(random, FUNCTIONS)
+            sizes = problem.m, problem.n, problem.k
+            yield (
+                f"{'x'.join(map(str, sizes))} {text}",
+                Gemm(*sizes, transpose_b=True, dtype="f16", epilogue=text),
+                1,
+            )
+
+
+def _depthwise(layout: str, random: Random) -> Found:
+    while True:
+        c = 8 * round(4 * 2 ** (5 * random.random()))
+        window = _one(random, ((3, 3), (3, 3), (5, 5), (7, 7)))
+        yield from _window(random, layout, c, c, window, groups=c)
+
+
+def _grouped(layout: str, random: Random) -> Found:
+    while True:
+        groups, width = _one(random, (2, 4, 8, 16, 32)), _one(random, (4, 8, 16, 32, 48, 64))
+        yield from _window(random, layout, groups * width, groups * width, (3, 3), groups=groups)
+
+
+def _unusual(layout: str, random: Random) -> Found:
+    """Few channels, rectangular windows, dilation, patches."""
+    while True:
+        c, k = _one(random, FEW), _one(random, (*FEW, *drawn.CHANNELS))
+        yield from _window(random, layout, c, k, _one(random, ODD_WINDOWS))
+        many, few = _one(random, drawn.CHANNELS), _one(random, (*FEW, *drawn.CHANNELS))
+        yield from _window(
+            random, layout, many, few, _one(random, ODD_WINDOWS), dilation=1 + (random.random() < 0.4)
+        )
+        patch = _one(random, PATCHES)
+        yield from _window(
+            random,
+            layout,
+            _one(random, (3, 4)),
+            _one(random, drawn.CHANNELS),
+            (patch, patch),
+            stride=patch,
+            pads=0,
+        )
+
+
+def _window(
+    random: Random,
+    layout: str,
+    c: int,
+    k: int,
+    window: tuple[int, int],
+    *,
+    groups: int = 1,
+    dilation: int = 1,
+    stride: int | None = None,
+    pads: int | None = None,
+) -> Found:
+    """One problem, in a direction by lot, or none where it would be too large or the window too wide."""
+    n, size, direction = _one(random, drawn.BATCHES), _one(random, drawn.IMAGES), _one(random, DIRECTIONS)
+    strides = stride or 1 + (random.random() < 0.2)
+    filters, inputs, outputs = LAYOUTS[layout]
+    y, x = window
+    if size <= dilation * max(window):
+        return
+    pad_h, pad_w = (dilation * (length // 2) if pads is None else pads for length in window)
+    layouts: dict[str, Any] = {"filter_layout": filters, "input_layout": inputs, "output_layout": outputs}
+    conv = Conv2d(
+        direction, n, c, size, size, k, y, x, pad_h=pad_h, pad_w=pad_w, stride=strides, dilation=dilation,
+        groups=groups, dtype="f16", **layouts,
+    )  # fmt: skip
+    if conv.flops <= drawn.MOST_FLOPS and conv.bytes <= 2e9:
+        spread = f", dilation {dilation}" if dilation > 1 else ""
+        grouped = f", {groups} groups" if groups > 1 else ""
+        yield f"{n}x{c}@{size} to {k}, {y}x{x} / {strides}{spread}{grouped} {direction}", conv, 1
+
+
+def _one(random: Random, of: Any) -> Any:
+    return of[int(random.random() * len(of))]
+
+
+Draw = Callable[[Random], Iterator[tuple[str, Problem, int]]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """count: problems of it in a lot."""
+
+    count: int
+    draw: Draw
+    peers: tuple[str, ...] = ("torch",)
+
+
+LIBRARIES = ("torch", "lt")
+
+KINDS: dict[str, Kind] = {
+    "products to 8 us": Kind(16, partial(_products, HALVES, (1, 8)), LIBRARIES),
+    "products to 100 us": Kind(32, partial(_products, HALVES, (8, 100)), LIBRARIES),
+    "products to 1 ms": Kind(16, partial(_products, HALVES, (100, 1000)), LIBRARIES),
+    "layers": Kind(56, _layers, LIBRARIES),
+    "odd sizes": Kind(14, _odd, LIBRARIES),
+    "attention": Kind(14, _attention, LIBRARIES),
+    "epilogues": Kind(10, _finished, LIBRARIES),
+}
+for dtype in ("i8", "f8e4m3fn", "tf32", "f32"):
+    KINDS[dtype] = Kind(8, partial(_products, (dtype,), (8, 300)), LIBRARIES)
+for layout in LAYOUTS:
+    for direction in DIRECTIONS:
+        KINDS[f"{layout} {direction.replace('_', ' ')}"] = Kind(11, partial(_convolutions, layout, direction))
+    KINDS[f"{layout} depthwise"] = Kind(10, partial(_depthwise, layout))
+    KINDS[f"{layout} grouped"] = Kind(5, partial(_grouped, layout))
+    KINDS[f"{layout} unusual"] = Kind(24, partial(_unusual, layout))
