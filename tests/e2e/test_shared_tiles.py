@@ -36,7 +36,15 @@ PLAIN = for_host("v1:cpu:4,16,8,32,16,16,k_major,b,straight")
 GENERAL = "v1:general:64,32,32,4,2,2"
 WAVES = "v1:xdlops:32,32,4,16,16,4"
 ONE_BUFFER = "v1:xdlops:32,32,4,16,16,4,auto,xor,staged,straight,1,1"
-MODES = ("split_k:9", "stream_k:3", "stream_k:7", "two_tile:2", "two_tile_dp_first:3", "stream_k:50")
+MODES = (
+    "split_k:9",
+    "split_k:50",
+    "stream_k:3",
+    "stream_k:7",
+    "two_tile:2",
+    "two_tile_dp_first:3",
+    "stream_k:50",
+)
 CONV = Conv2d("forward", n=2, c=5, h=9, w=8, k=7, y=3, x=2, stride=(2, 1), pad_h=(1, 0), pad_w=(1, 1))
 PROBLEMS: dict[str, Problem] = {
     "gemm": Gemm(37, 70, 100, alpha=2.0, beta=3.0),

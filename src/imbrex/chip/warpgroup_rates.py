@@ -266,7 +266,9 @@ class ItemRates:
     part: float
     """Cycles until the sums of all other workgroups of a tile are seen."""
     part_load: float
-    """Cycles until each work item has 16 bytes of such sums."""
+    """Cycles until each work item has 16 bytes more of such sums."""
+    part_trip: float
+    """Cycles until the first are there of sums that are on their way together."""
     latency: float
     """Cycles of the shortest step: a tile's way to shared memory."""
     k_latency: float

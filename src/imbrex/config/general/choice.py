@@ -26,9 +26,9 @@ __all__ = ["MARGIN", "PARTS", "every", "offers", "scheduled", "taken"]
 
 MARGIN: Final = 0.02
 PARTS: Final = (*range(2, 13), 14, 16, 20, 24, 28, 32, 40, 48, 64)
-STEPS: Final = 8
+STEPS: Final = 4
 """The fewest steps of a part: with less it hardly begins."""
-ROUNDS: Final = 4
+ROUNDS: Final = 10
 """The most workgroups of shared tiles, as so many for each multiprocessor."""
 
 

@@ -16,6 +16,7 @@ from imbrex.chip import VECTOR_BYTES, GpuMachine, ItemRates, Multiprocessor
 from imbrex.config.general.bound import BOUND, BOUNDED_ITEMS, is_bounded
 from imbrex.config.general.plan import GeneralPlan, GeneralTuning
 from imbrex.config.spent import Spent
+from imbrex.view.work.streamk import received_at_a_time
 
 __all__ = ["Streams", "added_cycles", "general_cycles", "resident_of", "spent", "streams"]
 
@@ -24,6 +25,8 @@ GRAIN = 8
 """Registers that a work item gets at a time."""
 USED = 24
 """Registers of a work item for addresses, guards and the loop."""
+MANY_SUMS = 64
+"""Sums of a work item that shares tiles for which NVRTC 13.0 takes up to half as many registers more."""
 SPILLED, SPILLS = GeneralTuning(256, 128, 128, 16, 4, 4), 1.08
 """NVRTC 13.0 keeps five registers of this tuning in memory where loads of A alone run along k: squares of
 2048 to 8192 took an H200 4 % longer than with its steps of 8.
@@ -33,7 +36,7 @@ SPILLED, SPILLS = GeneralTuning(256, 128, 128, 16, 4, 4), 1.08
 def general_cycles(plan: GeneralPlan, machine: GpuMachine, parts: int = 1) -> float:
     """Cycles of the whole product, each tile by so many workgroups; only the order of choices matters."""
     turns = -(-plan.grid_size * parts // machine.compute_units)
-    resident = resident_of(plan, machine)
+    resident = resident_of(plan, machine, shared=parts > 1)
     rounds, rest = divmod(turns, resident)
     steps = -(-plan.k_iterations // parts)
     whole = rounds * _round(plan, machine, resident, steps) + (
@@ -87,8 +90,11 @@ def spent(plan: GeneralPlan, machine: GpuMachine) -> Spent:
 
 def added_cycles(plan: GeneralPlan, machine: GpuMachine, parts: int) -> float:
     """Cycles until one workgroup has added what the others leave."""
-    rates, loads = _multiprocessor(machine).rates, _accumulators(plan) * WORD // VECTOR_BYTES
-    return rates.part + (parts - 1) * loads * rates.part_load if parts > 1 else 0.0
+    if parts == 1:
+        return 0.0
+    rates, sums_bytes = _multiprocessor(machine).rates, _accumulators(plan) * WORD
+    trips = -(-(parts - 1) // received_at_a_time(sums_bytes))
+    return rates.part + trips * rates.part_trip + (parts - 1) * sums_bytes / VECTOR_BYTES * rates.part_load
 
 
 def _issued(plan: GeneralPlan, machine: GpuMachine) -> float:
@@ -119,11 +125,13 @@ def _thread(plan: GeneralPlan) -> tuple[int, int]:
     return plan.tuning.m_per_thread, plan.tuning.n_per_thread
 
 
-def resident_of(plan: GeneralPlan, machine: GpuMachine) -> int:
-    """Workgroups that one multiprocessor holds, at least one."""
-    size, used = plan.tuning.block_size, min(_needed(plan) + USED, machine.vector_registers)
+def resident_of(plan: GeneralPlan, machine: GpuMachine, *, shared: bool = False) -> int:
+    """Workgroups that one multiprocessor holds, at least one.  shared: do they share tiles?"""
+    size, sums = plan.tuning.block_size, _accumulators(plan)
+    more = sums // 2 if shared and sums >= MANY_SUMS else 0
+    used = min(_needed(plan) + USED + more, machine.vector_registers)
     by_registers = _multiprocessor(machine).registers // (-(-used // GRAIN) * GRAIN * size)
-    if is_bounded(size, _accumulators(plan)):
+    if is_bounded(size, sums):
         by_registers = BOUNDED_ITEMS // size
     return max(1, min(by_registers, machine.lds_bytes // max(1, plan.lds_bytes)))
 

@@ -176,6 +176,9 @@ class WorkItem:
                 return f"imbrex::read<{stmt.width}>({pointer(stmt.dest)}, {pointer(stmt.source)});"
             case "private", "lds":
                 return f"imbrex::write<{stmt.width}>({pointer(stmt.dest)}, {pointer(stmt.source)});"
+            case "private", "private" if stmt.beta:
+                assert (stmt.alpha, stmt.beta) == (1.0, 1.0), f"registers add what they are given: {stmt}"
+                return f"imbrex::gain<{stmt.width}>({pointer(stmt.dest)}, {pointer(stmt.source)});"
             case "private", "private":
                 return f"imbrex::copy<{stmt.width}>({pointer(stmt.dest)}, {pointer(stmt.source)});"
             case "private", "global":

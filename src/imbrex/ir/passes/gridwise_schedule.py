@@ -30,20 +30,20 @@ from xdsl.ir import Attribute, SSAValue
 
 from imbrex.chip import VECTOR_BYTES
 from imbrex.config.block_plan import WavesBlock
-from imbrex.index.map import Dim, layer_over
-from imbrex.index.rule import Merge, PassThrough
+from imbrex.index.map import Dim, Layer, layer_over
+from imbrex.index.rule import Embed, Merge, PassThrough
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.rewrite import Run, properties
-from imbrex.ir.shape import element_of, memref, shape_of
+from imbrex.ir.shape import PRIVATE, element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.gemm.tile import Grid
 from imbrex.view.work.pairs import Bound
 from imbrex.view.work.segment import Quantity, SegmentWalk
-from imbrex.view.work.streamk import SPLIT, Plan, Tiles
+from imbrex.view.work.streamk import SPLIT, Plan, Tiles, received_at_a_time
 from imbrex.view.work.workgroup import RasterOrder
 
 
@@ -61,6 +61,11 @@ class Part:
     position: SSAValue
     walk: SegmentWalk | None = None
     is_alone: bool = True
+
+    @property
+    def others(self) -> int:
+        """Parts that every owner of a tile adds; 0 where owners differ."""
+        return 0 if self.walk is None else self.walk.plan.others
 
     def number(self, into: Run, quantity: Quantity) -> SSAValue:
         """What the plan says of this part."""
@@ -253,8 +258,8 @@ def finished(
 ) -> None:
     """What becomes of the sums in `tile`: stored, or sent to the owner of the output tile.
 
-    at_once: the owner waits for all of them before it adds the first, so that a wait's way to memory and back
-    is not one for each.
+    at_once: the owner waits for all of them before it adds the first, and of tiles in equal numbers of parts
+    has several on their way at a time, so that a way to memory and back is not one for each.
     """
     if part.walk is None:
         store(into)
@@ -274,8 +279,49 @@ def finished(
     first, end = part.number(into, "next"), part.number(into, "last")
     if at_once:
         into.add(AwaitOp.build(operands=[slots.flags, [first], [end]]))
-    into.loop_between("other", first, end, 1, receive)
+    if at_once and min(part.others, _at_a_time(tile)) > 1:
+        part.when(into, part.number(into, "owns"), lambda run: _gather(run, part, tile, slots))
+    else:
+        into.loop_between("other", first, end, 1, receive)
     part.when(into, part.number(into, "owns"), store)
+
+
+def _gather(into: Run, part: Part, tile: SSAValue, slots: Slots) -> None:
+    """`tile` += the sums of the tile's other parts, which are as many for every tile, in their order."""
+    element, shape = element_of(tile), [size or 0 for size in shape_of(tile)]
+    at_a_time = min(part.others, _at_a_time(tile))
+    held = [into.alloc("thread_other", element, shape, PRIVATE) for _ in range(at_a_time)]
+    sums = into.view(slots.sums, [_parts_of_tiles(slots.sums, 1 + part.others)], "tile_sums")
+
+    def receive(run: Run, first: SSAValue, count: int) -> None:
+        for more in range(count):
+            number = run.sum(first, more) if more else first
+            run.add(_copy(sums, [part.position, number, *slots.index], held[more], [], slots.vector))
+        for each in held[:count]:
+            run.add(_copy(each, [], tile, [], None, beta=1.0))
+
+    rest = part.others % at_a_time
+    whole = part.others - rest
+    into.loop("part", 1, 1 + whole, at_a_time, partial(receive, count=at_a_time))
+    receive(into, into.index(1 + whole), rest)
+
+
+def _at_a_time(tile: SSAValue) -> int:
+    return received_at_a_time(prod(size or 0 for size in shape_of(tile)) * element_bytes(element_of(tile)))
+
+
+def _parts_of_tiles(sums: SSAValue, parts: int) -> Layer:
+    """Slots as parts of tiles: those of a tile are neighbours."""
+    slots, items, registers = (size or 0 for size in shape_of(sums))
+    dims = [Dim("slot", slots), Dim("workitem", items), Dim("register", registers)]
+    return layer_over(
+        dims,
+        (Embed((parts, 1)), "tile part", "slot"),
+        (PassThrough(), "workitem", "workitem"),
+        (PassThrough(), "register", "register"),
+        tile=slots // parts,
+        part=parts,
+    )
 
 
 def _copy(

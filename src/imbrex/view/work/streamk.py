@@ -167,6 +167,12 @@ class Plan:
         return 1 if section is None else -(-section.k_span // section.share)
 
     @property
+    def others(self) -> int:
+        """Partial sums that the owner of each output tile adds in split_k; 0 in other modes."""
+        (section,) = self.sections if self.mode == "split_k" else (None,)
+        return 0 if section is None else max(1, -(-section.k_span // section.share)) - 1
+
+    @property
     def most_received(self) -> int:
         """A bound of the partial sums that an owner adds; 0 where shares are whole output tiles."""
         if all(s.share % s.k_span == 0 for s in self.sections):
@@ -256,6 +262,14 @@ def goes_abreast(mode: Mode, outputs: Any, k: Any, workgroups: Any, sums: Any, c
     is_even = (workgroups % outputs == 0) & (outputs > 1) & (pieces > 1)
     is_even = is_even & (even_pieces(k, pieces + (pieces < 1)) == pieces)
     return (mode == "split_k") & is_small & is_even
+
+
+STAGED_BYTES: Final = 256
+
+
+def received_at_a_time(sums_bytes: int) -> int:
+    """Others' sums, of so many bytes a work item, that its registers hold on their way; one at least."""
+    return max(1, STAGED_BYTES // sums_bytes)
 
 
 def even_pieces(k: Any, most: Any) -> Any:

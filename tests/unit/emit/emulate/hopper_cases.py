@@ -99,6 +99,9 @@ CASES = {
     "i8": gemm(136, 80, 272, "128,64,128,2,2,1,1,cooperative,swapped,1", dtype="i8", transpose_b=True),
     "f8, turned": gemm(136, 80, 272, "64,64,128,3,1,1,1,cooperative,straight,1", dtype="f8e4m3fn"),
     "f32": HopperCase(Gemm(100, 75, 77, alpha=2.0, beta=3.0), "v1:general:64,64,64,8,4,4"),
+    "f32, tiles of seven workgroups": HopperCase(
+        Gemm(64, 32, 160), "v1:general:64,32,32,8,2,2", schedule="split_k:14"
+    ),
     "f32, shared tiles": HopperCase(Gemm(64, 64, 96), "v1:general:64,64,64,8,4,4", schedule="stream_k:3"),
     "a walk": conv("forward", None, c=32, stride=2),
     "phases": conv("backward_data", "shared_phases_last", layout="NCHW", c=64, k=64, stride=2, h=16, w=16),

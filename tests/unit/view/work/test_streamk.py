@@ -173,6 +173,15 @@ def test_no_owner_receives_more_than_the_bound(mode: Mode) -> None:
     assert mode == "data_parallel" or any(found == most > 1 for found, most in received)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_owners_that_receive_alike_receive_so_many(mode: Mode) -> None:
+    """In split_k, where pieces do not divide K, too; nobody says it of other modes."""
+    for outputs, k, workgroups in product((1, 3, 8, 13), (1, 5, 12, 40), (1, 4, 7, 29, 100)):
+        plan = Plan(Tiles(outputs, 1, k), workgroups, mode)
+        received = {len(plan.shared.get(output, ())) for output in range(outputs)}
+        assert received == {plan.others} if mode == "split_k" else plan.others == 0
+
+
 def test_efficiency_and_workspace() -> None:
     tail = Tiles(3, 3, 100)  # the last wave of 8 workgroups has one output tile
     assert Plan(tail, 8, "data_parallel").efficiency == 900 / (8 * 200)

@@ -37,6 +37,12 @@ template <int W, class D, class S> IMBREX_INLINE void copy(D *dst, const S *src)
   for (int i = 0; i < W; ++i) dst[i] = converted<D>(src[i]);
 }
 
+// The same, added to what is there.
+template <int W, class T> IMBREX_INLINE void gain(T *dst, const T *src) {
+#pragma unroll
+  for (int i = 0; i < W; ++i) dst[i] += src[i];
+}
+
 // dst, Rows x Columns, = src, Columns x Rows, transposed.  Elements that share registers go in squares of one register
 // each way: 4 x 4 bytes, whose pairs of rows are laced first and then joined, or 2 x 2 halves.
 template <int Rows, int Columns, class T> IMBREX_INLINE void turn(T *dst, const T *src) {
