@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conv_cases import convolutions, copies, gaps, images, phases
 from gpu_case import Case
-from product_cases import alignments, batches, epilogues, products, scales, schedules, tunings
+from product_cases import alignments, batches, epilogues, parts_of_k, products, scales, schedules, tunings
 from window_cases import halo_weights, halos, lines
 
 __all__ = ["all_cases", "sample"]
@@ -15,7 +15,17 @@ MOST_FLOPS = 2 * 10**9
 
 def all_cases() -> list[Case]:
     found = [*products(), *batches(), *scales(), *epilogues(), *tunings(), *schedules(), *convolutions()]
-    found += [*alignments(), *copies(), *images(), *gaps(), *halos(), *lines(), *phases(), *halo_weights()]
+    found += [
+        *alignments(),
+        *parts_of_k(),
+        *copies(),
+        *images(),
+        *gaps(),
+        *halos(),
+        *lines(),
+        *phases(),
+        *halo_weights(),
+    ]
     return list(dict.fromkeys(found))
 
 

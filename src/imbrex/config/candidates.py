@@ -28,9 +28,10 @@ from imbrex.config import choose, schedule_choice, tuned_product
 from imbrex.config.algorithm.choice import algorithm_of, alternatives, plain_of
 from imbrex.config.algorithm.cost import in_all
 from imbrex.config.algorithm.depthwise import strips_shape
+from imbrex.config.algorithm.matrices import parts_to_try
 from imbrex.config.algorithm.product import Lanes, Product, Products
 from imbrex.config.algorithm.table import number_of, row_of
-from imbrex.config.algorithm.task import task_of
+from imbrex.config.algorithm.task import gemm_task_of, task_of
 from imbrex.config.algorithm.windows import priced_of
 from imbrex.config.channel_cost import channel_cycles
 from imbrex.config.configuration import Configuration, TunedProduct
@@ -136,7 +137,8 @@ def _algorithms(request: Request, picked: str) -> Iterable[str]:
         return (picked,)
     if isinstance(problem, Conv2d):
         return dict.fromkeys((picked, plain_of(problem), *alternatives(problem)))
-    return dict.fromkeys((picked, "direct", "aligned"))
+    parts = () if problem.run_time is not None else parts_to_try(gemm_task_of(problem))
+    return dict.fromkeys((picked, "direct", "aligned", *(f"k_parts:{count}" for count in parts)))
 
 
 def _of_algorithm(

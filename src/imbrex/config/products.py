@@ -13,7 +13,12 @@ from imbrex.config.algorithm.arrange import Arranged, channels_last, merge_group
 from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.algorithm.form import GemmForm
 from imbrex.config.algorithm.make import conv_to_gemm, halo, products_of, whole_images
-from imbrex.config.algorithm.matrices import aligned_products, data_tiled_products, direct_products
+from imbrex.config.algorithm.matrices import (
+    aligned_products,
+    data_tiled_products,
+    direct_products,
+    k_parts_products,
+)
 from imbrex.config.algorithm.product import Lanes, Products
 from imbrex.config.algorithm.table import Algorithm, number_of, row_of
 from imbrex.config.algorithm.task import GemmTask, gemm_task_of, task_of
@@ -87,6 +92,8 @@ def _of_matrices(task: GemmTask, algorithm: str) -> Products:
             return direct_products(task)
         case "aligned":
             return aligned_products(task)
+        case "k_parts":
+            return k_parts_products(task, number_of(algorithm))
         case "data_tiled":
             return data_tiled_products(task, name)
         case _:

@@ -180,6 +180,7 @@ GEMMS = {
     "packs of 6 bits": Gemm(100, 72, 160, dtype="mxf6e2m3fn", transpose_b=True),
     "8 by 4 bits": Gemm(100, 72, 160, batch=2, dtype="mxfp8_mxfp4", transpose_b=True, lda=192),
     "4 by 6 bits": Gemm(100, 72, 160, dtype="mxfp4_mxfp6", transpose_b=True, ldb=192),
+    "long": Gemm(40, 30, 700, batch=2, dtype="f16", transpose_a=True),
     "scaled": Gemm(100, 50, 77, dtype="f16", alpha=2.0, beta=3.0, epilogue="relu(x)"),
 }
 
@@ -190,6 +191,7 @@ def test_passes_yield_the_products_of_a_product(name: str) -> None:
     for machine, algorithm in (
         (HOPPER, "direct"),
         (HOPPER, "aligned"),
+        (HOPPER, "k_parts:2"),
         (AMD, "data_tiled"),
         (NEWEST, "direct"),
         (CPU, "direct"),

@@ -46,6 +46,8 @@ GEMMS = (
     (Gemm(33, 40, 21, dtype="i8", transpose_a=True), HOPPER, "aligned"),
     (Gemm(20, 19, 13, dtype="f16", alpha=2.0, beta=3.0, epilogue="relu(x)"), HOPPER, "direct"),
     (Gemm(21, 17, 13, batch=2, dtype="f16", alpha=2.0, beta=3.0), AMD, "data_tiled"),
+    (Gemm(9, 17, 200, batch=2, dtype="f16", transpose_a=True), HOPPER, "k_parts:4"),
+    (Gemm(9, 7, 130, dtype="f16", alpha=2.0, beta=3.0, epilogue="relu(x)"), HOPPER, "k_parts:3"),
 )  # fmt: skip
 
 
@@ -103,7 +105,11 @@ def test_every_algorithm_of_convolutions_is_among_the_cases() -> None:
     assert found == {(row, kind) for row in ALGORITHMS for kind in row.of if kind != "product"}
 
 
-@pytest.mark.parametrize("problem, machine, algorithm", GEMMS, ids=["f16", "i8", "direct", "tiles"])
+@pytest.mark.parametrize(
+    "problem, machine, algorithm",
+    GEMMS,
+    ids=["f16", "i8", "direct", "tiles", "parts of a batch", "parts, finished"],
+)
 def test_an_algorithm_of_a_product_computes_it(problem: Gemm, machine: Any, algorithm: str) -> None:
     request = Request(problem, machine, machine.name, algorithm=algorithm)
     full = Request(problem, machine, machine.name, algorithm=algorithm_of(request))

@@ -9,9 +9,10 @@ from imbrex.config.algorithm.aligned import ALREADY, aligned
 from imbrex.config.algorithm.channels_last import pays
 from imbrex.config.algorithm.cost import cheapest, cycles
 from imbrex.config.algorithm.depthwise import has_window_vectors, is_depthwise, is_lanes_own
+from imbrex.config.algorithm.matrices import parts_of_k
 from imbrex.config.algorithm.named import expected_row
 from imbrex.config.algorithm.serving import SERVING, Refusal
-from imbrex.config.algorithm.table import Algorithm, rows_for
+from imbrex.config.algorithm.table import Algorithm, number_of, rows_for
 from imbrex.config.algorithm.task import ConvTask, gemm_task_of, task_of
 from imbrex.config.algorithm.windows import groups_of
 from imbrex.config.halo.lines import WindowTuning
@@ -156,6 +157,10 @@ def _of_product(request: Request, problem: Gemm) -> str | None:
         case "aligned":
             _expect_aligning(problem)
             return named
+        case "k_parts":
+            _expect_read_in_parts(problem)
+            parts_of_k(gemm_task_of(problem), number_of(named))
+            return named
         case _ if problem.dtype.pair is not None:
             hint = "leave the algorithm out, and both are read where they are"
             raise Diagnostic(f"algorithm '{named}' packs arrays of one type, not {problem.dtype}", hint=hint)
@@ -164,6 +169,13 @@ def _of_product(request: Request, problem: Gemm) -> str | None:
             raise Diagnostic(f"algorithm '{named}' packs no scales, which {problem.dtype} has", hint=hint)
         case _:
             return in_full(named, problem.dtype, machine)
+
+
+def _expect_read_in_parts(problem: Gemm) -> None:
+    """A Diagnostic where K cannot be cut into parts."""
+    if problem.run_time is not None or problem.dtype.is_microscaled or problem.dtype.pair is not None:
+        of = "run-time sizes" if problem.run_time is not None else problem.dtype
+        raise Diagnostic(f"algorithm 'k_parts' does not serve {of}", hint="leave the algorithm out")
 
 
 def _aligns(request: Request, problem: Gemm) -> bool:

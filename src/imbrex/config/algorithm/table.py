@@ -161,6 +161,10 @@ ALGORITHMS: Final[tuple[Algorithm, ...]] = (
         passes=("aligned-rows", "conv-to-gemm"),
     ),
     Algorithm(
+        "k_parts", ("product",), "warpgroups", "nothing",
+        "few tiles and a long K: COUNT parts of K as a batch, which a second launch adds up", "COUNT",
+    ),
+    Algorithm(
         "data_tiled", ("product",), "waves", "what is read, and the result",
         "a packed operand is used again", "[TILE_KERNEL]",
     ),

@@ -230,7 +230,8 @@ class GemmOp(MiopenOp):
     a_transposed: a is stored as [k, m]; b_transposed: b is stored as [n, k].  data_tiled: the name of a tile
     kernel; a and b are packed for it first, and c is unpacked in the end.  aligned: that one of a and b is
     copied first whose rows are no multiple of 16 bytes, or both.  scales: none, or those of a microscaled
-    product, of a [m, k / 32] and of b [n, k / 32].
+    product, of a [m, k / 32] and of b [n, k / 32].  k_parts: parts of K, each a product of its own, which a
+    launch adds up.
     """
 
     name = "miopen.gemm"
@@ -244,11 +245,15 @@ class GemmOp(MiopenOp):
     beta = opt_prop_def(Float)
     data_tiled = opt_prop_def(Keyword)
     aligned = opt_prop_def(Bool)
+    k_parts = opt_prop_def(Int)
 
     def verify_(self) -> None:
         is_aligned = self.aligned is not None and self.aligned.data
         message = "'data_tiled' packs both operands; leave it or 'aligned' out"
         expect(not (is_aligned and self.data_tiled is not None), message, "aligned")
+        is_cut = self.k_parts is not None
+        message = "'k_parts' reads operands where they are; leave it or the copies out"
+        expect(not (is_cut and (is_aligned or self.data_tiled is not None)), message, "k_parts")
         ranks = [rank_of(v) for v in (self.a, self.b, self.c)]
         for i, rank in enumerate(ranks):
             expect(
@@ -270,8 +275,8 @@ class GemmOp(MiopenOp):
         )
         expect(pack == 1 or is_along_k, f"packs of {pack} are neighbours along k of a and of b", "type", 0)
         verify_scales(self.scales, self.a, ((*batch, m, blocks), (*batch, n, blocks)), 3)
-        is_plain = self.data_tiled is None and not is_aligned
-        expect(is_plain or not self.scales, "'data_tiled' and 'aligned' copy no scales", "type", 3)
+        is_plain = self.data_tiled is None and not is_aligned and not is_cut
+        expect(is_plain or not self.scales, "'data_tiled', 'aligned' and 'k_parts' take no scales", "type", 3)
         for i, v in enumerate((self.a, self.b)):
             if batch and not agree(shape_of(v)[0], batch[0]):
                 raise InvalidField(f"the batch is {shape_of(v)[0]} here but {batch[0]} in c", "type", i)

@@ -26,7 +26,7 @@ from imbrex.ir.attrs import Bool
 from imbrex.ir.element import dtype_of
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, ConvOp, GemmOp
-from imbrex.ir.passes import data_tiling
+from imbrex.ir.passes import data_tiling, k_parts
 from imbrex.ir.passes.conv_products import conv_products
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.shape import element_of
@@ -83,6 +83,9 @@ class ConvToGemm(ModulePass):
 def _product(op: GemmOp, run: Run) -> None:
     if op.data_tiled is not None:
         data_tiling.product(op, op.data_tiled.data, run)
+        return
+    if op.k_parts is not None:
+        k_parts.product(op, op.k_parts.data, run)
         return
     view = gemm_task_of(op).view
     maps = zip("abc", (op.a, op.b, op.c), (view.a, view.b, view.c), strict=True)

@@ -23,9 +23,10 @@ from imbrex.ir.element import accumulator_type, dtype_of
 from imbrex.ir.element import element_of as type_of
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.passes import gridwise_tiles
-from imbrex.ir.passes.gridwise_schedule import Part, Slots, finished
+from imbrex.ir.passes.gridwise_schedule import Part, finished
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.passes.gridwise_workgroup import Workgroup
+from imbrex.ir.passes.partial_sums import Slots
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import LDS, PRIVATE, element_of, shape_of
 from imbrex.ir.source import InvalidOp

@@ -30,20 +30,20 @@ from xdsl.ir import Attribute, SSAValue
 
 from imbrex.chip import VECTOR_BYTES
 from imbrex.config.block_plan import WavesBlock
-from imbrex.index.map import Dim, Layer, layer_over
-from imbrex.index.rule import Embed, Merge, PassThrough
+from imbrex.index.map import Dim, layer_over
+from imbrex.index.rule import Merge, PassThrough
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp
-from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.ops.workspace import WorkspaceOp
+from imbrex.ir.passes.partial_sums import Slots, at_a_time, gather, moved
 from imbrex.ir.rewrite import Run, properties
-from imbrex.ir.shape import PRIVATE, element_of, memref, shape_of
+from imbrex.ir.shape import element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.gemm.tile import Grid
 from imbrex.view.work.pairs import Bound
 from imbrex.view.work.segment import Quantity, SegmentWalk
-from imbrex.view.work.streamk import SPLIT, Plan, Tiles, received_at_a_time
+from imbrex.view.work.streamk import SPLIT, Plan, Tiles
 from imbrex.view.work.workgroup import RasterOrder
 
 
@@ -92,16 +92,6 @@ class Part:
     def when(self, into: Run, number: SSAValue, body: Callable[[Run], None]) -> None:
         """The body where a number that is 0 or 1 is 1."""
         into.loop_between("once", into.index(0), number, 1, lambda run, _: body(run))
-
-
-@dataclass(frozen=True)
-class Slots:
-    """Where partial sums and flags lie: `sums[position, *index]` is the whole of a work item's."""
-
-    sums: SSAValue
-    flags: SSAValue
-    index: Sequence[SSAValue]
-    vector: int | None = None
 
 
 @dataclass(frozen=True)
@@ -267,73 +257,23 @@ def finished(
     assert slots is not None, "parts of tiles need a workspace"
 
     def send(run: Run) -> None:
-        run.add(_copy(tile, [], slots.sums, [part.slot, *slots.index], slots.vector))
+        run.add(moved(tile, [], slots.sums, [part.slot, *slots.index], slots.vector))
         run.add(SignalOp.build(operands=[slots.flags, [part.slot]]))
 
     def receive(run: Run, other: SSAValue) -> None:
         if not at_once:
             run.add(AwaitOp.build(operands=[slots.flags, [other], []]))
-        run.add(_copy(slots.sums, [other, *slots.index], tile, [], slots.vector, beta=1.0))
+        run.add(moved(slots.sums, [other, *slots.index], tile, [], slots.vector, beta=1.0))
 
     part.when(into, part.number(into, "sends"), send)
     first, end = part.number(into, "next"), part.number(into, "last")
     if at_once:
         into.add(AwaitOp.build(operands=[slots.flags, [first], [end]]))
-    if at_once and min(part.others, _at_a_time(tile)) > 1:
-        part.when(into, part.number(into, "owns"), lambda run: _gather(run, part, tile, slots))
+    if at_once and min(part.others, at_a_time(tile)) > 1:
+        part.when(into, part.number(into, "owns"), partial(gather, part.position, part.others, tile, slots))
     else:
         into.loop_between("other", first, end, 1, receive)
     part.when(into, part.number(into, "owns"), store)
-
-
-def _gather(into: Run, part: Part, tile: SSAValue, slots: Slots) -> None:
-    """`tile` += the sums of the tile's other parts, which are as many for every tile, in their order."""
-    element, shape = element_of(tile), [size or 0 for size in shape_of(tile)]
-    at_a_time = min(part.others, _at_a_time(tile))
-    held = [into.alloc("thread_other", element, shape, PRIVATE) for _ in range(at_a_time)]
-    sums = into.view(slots.sums, [_parts_of_tiles(slots.sums, 1 + part.others)], "tile_sums")
-
-    def receive(run: Run, first: SSAValue, count: int) -> None:
-        for more in range(count):
-            number = run.sum(first, more) if more else first
-            run.add(_copy(sums, [part.position, number, *slots.index], held[more], [], slots.vector))
-        for each in held[:count]:
-            run.add(_copy(each, [], tile, [], None, beta=1.0))
-
-    rest = part.others % at_a_time
-    whole = part.others - rest
-    into.loop("part", 1, 1 + whole, at_a_time, partial(receive, count=at_a_time))
-    receive(into, into.index(1 + whole), rest)
-
-
-def _at_a_time(tile: SSAValue) -> int:
-    return received_at_a_time(prod(size or 0 for size in shape_of(tile)) * element_bytes(element_of(tile)))
-
-
-def _parts_of_tiles(sums: SSAValue, parts: int) -> Layer:
-    """Slots as parts of tiles: those of a tile are neighbours."""
-    slots, items, registers = (size or 0 for size in shape_of(sums))
-    dims = [Dim("slot", slots), Dim("workitem", items), Dim("register", registers)]
-    return layer_over(
-        dims,
-        (Embed((parts, 1)), "tile part", "slot"),
-        (PassThrough(), "workitem", "workitem"),
-        (PassThrough(), "register", "register"),
-        tile=slots // parts,
-        part=parts,
-    )
-
-
-def _copy(
-    source: SSAValue,
-    source_index: Sequence[SSAValue],
-    dest: SSAValue,
-    dest_index: Sequence[SSAValue],
-    vector: int | None,
-    beta: float | None = None,
-) -> ThreadwiseCopyOp:
-    given = properties({"vector": vector, "beta": beta})
-    return ThreadwiseCopyOp.build(operands=[source, source_index, dest, dest_index], properties=given)
 
 
 def _number(

@@ -71,6 +71,9 @@ CASES = {
     ),
     "sums through memory": gemm(136, 72, 520, ONE, schedule="stream_k:5"),
     "sums of all who share": gemm(64, 72, 520, ONE, schedule="split_k:4"),
+    "parts of K that a launch adds up": gemm(
+        72, 65, 520, batch=2, transpose_a=True, algorithm="k_parts:3", epilogue=FINISHED
+    ),
     "lanes that load": gemm(137, 71, 139, TWO, transpose_a=True, algorithm="direct"),
     "lanes that load the rows of 26 warps in turns of four": gemm(
         137, 71, 139, "192,104,64,2,3,1,1,cooperative,straight,1", transpose_b=True, algorithm="direct"
