@@ -1,4 +1,4 @@
-"""K in parts: every multiplication of the product is in one part, whose sum goes to the element that it is of."""
+"""K in parts: every multiplication of a product is in one part, whose sum goes where it belongs."""
 
 from __future__ import annotations
 
