@@ -48,10 +48,9 @@ def _made(name: str, of: Configuration, machine: Machine) -> Pass:
     match name:
         case ConvToGemm.name:
             form = form_of(of, machine)
-            is_apart, is_shared = form.phases == "apart", form.phases == "shared"
-            return ConvToGemm(
-                form.taps_first, form.channel_multiple, is_apart, is_shared, form.images_last, form.abreast
-            )
+            is_apart, is_shared, is_added = (form.phases == word for word in ("apart", "shared", "added"))
+            more = form.images_last, form.abreast, is_added
+            return ConvToGemm(form.taps_first, form.channel_multiple, is_apart, is_shared, *more)
         case ChannelsLast.name:  # where no key of the operation asks for copies
             return ChannelsLast(where_needed=row is not None and row.stated == "pass")
         case ChannelVectors.name:

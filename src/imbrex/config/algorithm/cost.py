@@ -98,7 +98,8 @@ def _other_cycles(request: Request, algorithm: str | None, made: Products) -> fl
         return 0.0
     moved = made.moved_bytes + made.filled * request.problem.dtype.bytes
     scattered = copy_cycles(_scattered_bytes(request.problem, algorithm), 0, machine)
-    return copy_cycles(moved, len(made.launches), machine) + scattered
+    launches = len(made.launches) + (made.filled > 0)
+    return copy_cycles(moved, launches, machine) + scattered
 
 
 def _scattered_bytes(problem: Problem, algorithm: str | None) -> int:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from imbrex.chip import VECTOR_BYTES
 from imbrex.config.algorithm.channels_last import ALREADY, COPIED, RESULT_STAYS, packed_arrays
 from imbrex.config.algorithm.depthwise import FEW_CHANNELS, has_window_vectors, is_depthwise, is_lanes_own
 from imbrex.config.algorithm.few_channels import NOT_SERVED, rows_of
@@ -14,9 +13,8 @@ from imbrex.config.algorithm.phases import leaves_gaps, shares_phases
 from imbrex.config.algorithm.pointwise import is_served
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.algorithm.windows import refused
-from imbrex.index.query import vector_width
 from imbrex.numeral import whole
-from imbrex.view.conv.implicit_gemm import backward_data_v1r1, windows_are_apart
+from imbrex.view.conv.implicit_gemm import windows_are_apart
 from imbrex.view.conv.raster import RasterDirection
 from imbrex.view.conv.row_taps import row_taps
 from imbrex.view.conv.whole_images import NOT_SERVED as NO_IMAGES
@@ -183,20 +181,28 @@ def _served(task: ConvTask, number: str) -> Refusal | None:
 
 
 def _one_product(task: ConvTask) -> Iterator[int]:
-    """One product instead of one for each tap, where windows share no pixel and lines of them are whole
-    vectors in memory: shorter ones took an H200 up to 1.8 times as long as a product for each tap.
-    """
-    has_taps = task.conv.height.window * task.conv.width.window > 1
-    if not (task.is_backward_data and has_taps and windows_are_apart(task.conv)):
-        return
-    stored = backward_data_v1r1(task.conv, taps_first=True).c
-    if vector_width(stored, "gemmM") * task.stored.bytes >= VECTOR_BYTES:
+    """One product instead of one for each tap, where windows share no pixel."""
+    if task.is_backward_data and _has_taps(task) and windows_are_apart(task.conv):
         yield 1
+
+
+def _one_product_last(task: ConvTask, number: str) -> Refusal | None:
+    """The same of copies."""
+    if not _has_taps(task):
+        return _refusal("a window of one tap has one product as it is")
+    if not windows_are_apart(task.conv):
+        return _refusal("windows overlap, of which v4r1 and its forms sum in registers")
+    return _nothing_packed("channels_last")(task, number)
+
+
+def _has_taps(task: ConvTask) -> bool:
+    return task.conv.height.window * task.conv.width.window > 1
 
 
 SERVING: Final[Mapping[str, Serving]] = {
     **dict.fromkeys(("v4r4", "v4r1"), Serving(_served, lambda task: ())),
     "v1r1": Serving(_served, _one_product),
+    "v1r1_last": _where_served(_one_product_last),
     "channel_vectors": Serving(_channel_vectors, lambda task: (1,) if is_on_lanes(task) else ()),
     "window_vectors": Serving(_window_vectors, lambda task: ()),
     **{key: _where_served(_nothing_packed(key)) for key in COPIED},

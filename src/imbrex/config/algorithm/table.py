@@ -98,6 +98,10 @@ ALGORITHMS: Final[tuple[Algorithm, ...]] = (
         phases="added", stated="word",
     ),
     Algorithm(
+        "v1r1_last", ("backward_data",), "warpgroups", "what is read", "the same, windows apart, of copies",
+        passes=LAST, packs="channels_last", phases="added", stated="pass",
+    ),
+    Algorithm(
         "channel_vectors", ALL, "GPU", "nothing", "depthwise: lanes multiply, each neighbouring groups",
         passes=("channel-vectors",),
     ),

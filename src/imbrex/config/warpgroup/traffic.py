@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from imbrex.chip import LINE_BYTES, SECTOR_BYTES, VECTOR_BYTES
+from imbrex.config.context import GemmContext
 from imbrex.config.warpgroup.tunings import Column, Tunings
 
 __all__ = ["memory_bytes", "neighbours", "read_apart_bytes", "scattered_bytes"]
@@ -66,9 +68,23 @@ def _absent(of: Tunings) -> Column:
 
 def _result(of: Tunings) -> float:
     """Bytes of C; where every second element is stored, of whole sectors, which are read and written, and
-    where rows of several phases are, of what is left of sectors between them.
+    where rows of several phases are, of what is left of sectors between them; of short lines of windows that
+    are apart, of all sectors that each of them touches.
     """
     c = of.context
     has_gaps = 1 not in c.c.step and 2 in c.c.step
-    apart = of.rates.strided if has_gaps else of.rates.phased if c.phases > 1 else 1
+    apart = of.rates.strided if has_gaps else of.rates.phased if c.phases > 1 else _lines(c)
     return c.g * c.m * c.n * c.phases * c.dtype.output.bytes * apart
+
+
+def _lines(context: GemmContext) -> float:
+    """Bytes of the sectors that a stretch of C of less than a line touches, in proportion to its own; 1 of
+    longer ones.
+    """
+    c, size = context.c, context.dtype.output.bytes
+    total, run = (context.m, context.n)[c.read_dim], c.run[c.read_dim]
+    own, width = run * size, c.vector[c.read_dim] * size
+    if c.step[c.read_dim] != 1 or not 2 <= run < total or own >= LINE_BYTES:
+        return 1.0
+    is_whole = width >= VECTOR_BYTES and own % SECTOR_BYTES == 0
+    return 1.0 if is_whole else (own - width + SECTOR_BYTES) / own

@@ -4,9 +4,9 @@
     ->  %a = transform(%filter)...  %b = transform(%input)...  %c = transform(%output)...
         miopen.gridwise_gemm(%a, %b, %c)
 
-Backward data is v4r1 unless the operation asks for v1r1: one GEMM a phase, plain stores, and zeros first
-where the phases leave elements out.  v1r1 is one GEMM into zeros; it adds atomically unless its store map is
-injective.
+Backward data is v4r1 unless the operation or the pass asks for v1r1: one GEMM a phase, plain stores, and
+zeros first where the phases leave elements out.  v1r1 is one GEMM, into zeros where windows overlap or leave
+elements out; it adds atomically unless its store map is injective.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ class ConvToGemm(ModulePass):
     """taps_first: of gemmK, in forward and backward data; of gemmN, in backward weight where the input has
     its channels last.  channel_multiple: what the channels of each tap are counted up to; see `view.conv`.
     phases_apart: phases of backward data that would leave gaps have workspaces, from which a launch fills the
-    result.  shared_phases: those of one residue of rows are one product.  images_last: of gemmK, in backward
-    weight.  abreast: so many images as the fastest digit of gemmN of a raster, in forward and backward data.
+    result.  shared_phases: those of one residue of rows are one product.  added_phases: there are none, as in
+    v1r1.  images_last: of gemmK, in backward weight.  abreast: so many images as the fastest digit of gemmN
+    of a raster, in forward and backward data.
     """
 
     name = "conv-to-gemm"
@@ -54,6 +55,7 @@ class ConvToGemm(ModulePass):
     shared_phases: bool = False
     images_last: bool = False
     abreast: int = 0
+    added_phases: bool = False
 
     def __post_init__(self) -> None:
         whole("channel_multiple", self.channel_multiple, 1)
@@ -72,9 +74,8 @@ class ConvToGemm(ModulePass):
             conv_products(problem, conv_to_gemm(task_of(problem), self._form(problem)), run)
 
     def _form(self, op: ConvOp) -> GemmForm:
-        is_added = (
-            isinstance(op, Conv2dBwdDataOp) and op.algorithm is not None and op.algorithm.data == "v1r1"
-        )
+        word = op.algorithm if isinstance(op, Conv2dBwdDataOp) else None
+        is_added = self.added_phases or (word is not None and word.data == "v1r1")
         apart: Phases = "apart" if self.phases_apart else "in place"
         phases: Phases = "added" if is_added else "shared" if self.shared_phases else apart
         return GemmForm(self.taps_first, self.channel_multiple, phases, self.images_last, self.abreast)
