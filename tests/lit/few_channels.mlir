@@ -3,7 +3,7 @@
 
 // Eight taps of four channels make 64 bytes, or four of them 32: the shorter ones waste less of three taps.
 // CHECK-LABEL: func.func @rows
-// CHECK:       %packed_filter = miopen.workspace() : memref<8x3x4x4xf16>
+// CHECK:       %packed_filter = miopen.workspace() : memref<8x3x1x16xf16>
 // CHECK:       %packed_input = miopen.workspace() : memref<1x9x10x4xf16>
 // CHECK:       miopen.launch
 // CHECK:       miopen.gridwise_gemm(

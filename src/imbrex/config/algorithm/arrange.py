@@ -17,7 +17,7 @@ from imbrex.config.algorithm.groups import copies_of
 from imbrex.config.algorithm.product import Launch, copied
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.tuning import Tuning
-from imbrex.index.map import Layer, Map
+from imbrex.index.map import Layer
 from imbrex.problem.layout import ROLES, Role
 from imbrex.view.conv.group_merge import GroupMerge
 from imbrex.view.conv.implicit_gemm import Convolution
@@ -32,8 +32,9 @@ Copied: TypeAlias = Mapping[Role, ArrayCopy]
 
 @dataclass(frozen=True)
 class Arrangement:
-    """conv: what is computed of the other arrays.  seen: those that are views, as layers over what there was.
-    copied: those that are copies, and how; of the array that is written, how the copy comes back.
+    """conv: what is computed of the other arrays.  seen: those that are views, as layers over what there was,
+    or over a copy of it.  copied: those that are copies, and how; of the array that is written, how the copy
+    comes back.
 
     merged: so many groups are one; None where that does not change.  copies_key: the copies that are wanted
     next, a key of `channels_last.COPIED`.
@@ -48,7 +49,7 @@ class Arrangement:
     def task(self, of: ConvTask) -> ConvTask:
         """The convolution that is left of the one that was arranged."""
         filters, images, results = (
-            () if role in self.copied else (*self.seen.get(role, ()), *of.layers(role)) for role in ROLES
+            (*self.seen.get(role, ()), *(() if role in self.copied else of.layers(role))) for role in ROLES
         )
         merged = of.merged if self.merged is None else self.merged
         return replace(of, conv=self.conv, merged=merged, below=(filters, images, results))
@@ -121,9 +122,8 @@ def window_rows(task: ConvTask) -> Arrangement | None:
     rows = rows_of(task)
     if rows is None:
         return None
-    maps: dict[Role, Map] = {"filter": rows.filter, "input": rows.input}
-    copies: Copied = {
-        role: Boxes(map, rows.items(map.upper)) for role, map in maps.items() if role != task.written
-    }
-    seen: Seen = {role: map.layers for role, map in maps.items() if role == task.written}
-    return Arrangement(rows.copied, seen, copies)
+    image: Copied = {rows.image: rows.image_copy}
+    seen: Seen = {rows.image: rows.rows.layers}
+    if task.is_backward_weight:
+        return Arrangement(rows.copied, {"filter": rows.filter.layers, **seen}, image)
+    return Arrangement(rows.copied, seen, {"filter": rows.filter_copy, **image})

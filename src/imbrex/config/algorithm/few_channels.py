@@ -10,10 +10,11 @@ from imbrex.view.conv.window_rows import WindowRows, window_rows
 __all__ = ["NOT_SERVED", "rows_of"]
 
 NOT_SERVED: Final = (
-    "only forward and backward weight, of channels of fewer than 16 bytes and taps side by side, serve"
+    "only channels of fewer than 16 bytes and taps side by side serve, "
+    "in backward data filters, without strides"
 )
 
 
 def rows_of(task: ConvTask) -> WindowRows | None:
     """How a convolution is copied; None where it cannot be."""
-    return None if task.is_backward_data else window_rows(task.conv, task.dtype.bytes)
+    return window_rows(task.conv, task.dtype.bytes, "output" if task.is_backward_data else "input")

@@ -139,7 +139,7 @@ ALGORITHMS: Final[tuple[Algorithm, ...]] = (
         passes=LAST, packs="channels_last", phases="shared", stated="pass",
     ),
     Algorithm(
-        "window_rows", ("forward", "backward_weight"), "matrix instructions", "what is read",
+        "window_rows", ALL, "matrix instructions", "what is read",
         "few channels: rows of the window side by side", passes=("window-rows", "conv-to-gemm"),
     ),
     Algorithm(

@@ -41,10 +41,12 @@ class WindowRows(ModulePass):
 
         miopen.conv2d(%filter, %input, %output) { window_rows = true, padding = [[3, 3], [3, 3]] }  7x7, c = 3
         ->  %packed_filter = workspace   %packed_input = workspace
-            launch: %packed_filter = %filter, 7x8, c = 4, and %packed_input = %input, zeros all around
-            miopen.conv2d(%packed_filter, %packed_input, %output) { padding = [[0, 0], [0, 0]] }
+            launch: %packed_filter = %filter, 7x1, c = 32, and %packed_input = %input, c = 4, zeros all around
+            %rows = transform(%packed_input), windows of one column, c = 32, that overlap
+            miopen.conv2d(%packed_filter, %rows, %output) { padding = [[0, 0], [0, 0]] }
 
-    The filter's gradient is written through a view without the taps and channels that are too many.
+    The filter's gradient is written through a view without the taps and channels that are too many.  In the
+    gradient of the input the output has rows, and taps come the other way round.
     """
 
     name = "window-rows"
@@ -144,8 +146,8 @@ def _arrange(op: ConvOp, made: Arrangement, keys: Collection[str], run: Run, wor
     dims = {"filter": made.conv.filter, "input": made.conv.input, "output": made.conv.output}
     written = ROLES[op.WRITES]
     read = {str(role): how for role, how in made.copied.items() if role != written}
-    own = arrays | {role: run.view(arrays[role], of, f"{word}_{role}") for role, of in made.seen.items()}
-    own |= copied(arrays, read, run, word)
+    own = arrays | copied(arrays, read, run, word)
+    own |= {role: run.view(own[role], of, f"{word}_{role}") for role, of in made.seen.items()}
     back = made.copied.get(written)
     if back is not None:
         own[written] = workspace(f"{word}_{written}", element_of(arrays[written]), back.written.lower, run)
