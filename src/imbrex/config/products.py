@@ -67,7 +67,7 @@ def _of_convolution(
                 if number > 1 or not is_halo:  # a halo of one group has nothing to merge
                     arranged = arranged.then(merge_groups(task, number, is_halo, given))
             case "channels-last":
-                arranged = arranged if key is None else arranged.then(channels_last(task, key))
+                arranged = arranged if key is None else arranged.then(channels_last(task, key, of.channels))
             case "window-rows":
                 rows = window_rows(task)
                 assert rows is not None, task

@@ -52,7 +52,7 @@ def _made(name: str, of: Configuration, machine: Machine) -> Pass:
             more = form.images_last, form.abreast, is_added
             return ConvToGemm(form.taps_first, form.channel_multiple, is_apart, is_shared, *more)
         case ChannelsLast.name:  # where no key of the operation asks for copies
-            return ChannelsLast(where_needed=row is not None and row.stated == "pass")
+            return ChannelsLast(row is not None and row.stated == "pass", of.channels)
         case ChannelVectors.name:
             return ChannelVectors(of.strips)
         case WindowVectors.name:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from imbrex.config.algorithm.channels_last import COPIED, copy_of, sampled_input, unpacked_tiles
+from imbrex.config.algorithm.channels_last import COPIED, copy_of, sampled_input, unpacked_tiles, whole_steps
 from imbrex.config.algorithm.few_channels import rows_of
 from imbrex.config.algorithm.groups import copies_of
 from imbrex.config.algorithm.product import Launch, copied
@@ -98,11 +98,13 @@ def merge_groups(
     return replace(step, copies_key=copies_of(step.task(task), is_halo, given, in_place))
 
 
-def channels_last(task: ConvTask, key: str) -> Arrangement:
+def channels_last(task: ConvTask, key: str, multiple: int = 1) -> Arrangement:
     """Copies of the arrays that a key of `COPIED` asks for, their channels fastest: of an input whose windows
     leave out a part, of what they read; nothing where there is nothing to copy.
+
+    multiple: what the product counts the channels of each tap up to.
     """
-    packed, small = COPIED[key](task), sampled_input(task)
+    packed, small = whole_steps(COPIED[key](task), task, multiple), sampled_input(task)
     copies = dict[Role, ArrayCopy]()
     for role, array in packed.items():
         if role == task.written:

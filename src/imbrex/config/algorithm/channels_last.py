@@ -2,14 +2,16 @@
 
 Law: the channels of what is copied are rounded up to whole packs of VECTOR_BYTES.  Where a sum runs over
 channels, both that it reads have the same number of them; backward weight sums over positions, and each array
-has its own.
+has its own.  Where products count the channels of each tap up to more than that, and copies have to add some
+anyway, these have all of them: then pixels, and rows of shared memory, begin on sectors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
-from math import gcd
+from math import gcd, lcm
 from typing import Final, TypeAlias
 
 from imbrex.chip import VECTOR_BYTES
@@ -25,7 +27,7 @@ from imbrex.view.copy.sampled import Sampled, sampled
 
 __all__ = [
     "ALL_READ", "ALREADY", "COPIED", "RESULT_STAYS", "Packed", "copy_of", "packed_alone", "packed_arrays",
-    "pays", "sampled_input", "unpacked_tiles",
+    "pays", "sampled_input", "unpacked_tiles", "whole_steps",
 ]  # fmt: skip
 
 ALREADY: Final = f"channels run fastest in all that is read, in whole packs of {VECTOR_BYTES} bytes"
@@ -75,6 +77,20 @@ def packed_all(task: ConvTask) -> Packed:
     if unpacked_tiles(packed, task) is None:
         return {}
     return {**packed_arrays(task), role: packed}
+
+
+def whole_steps(packed: Packed, task: ConvTask, multiple: int) -> Packed:
+    """The same of as many channels as the product counts at each tap, a multiple of so many, where copies add
+    some and a window has several taps.
+    """
+    is_rounded = any(of.packed[-1].size != dict(of.array)[of.channel] for of in packed.values())
+    taps = task.conv.height.window * task.conv.width.window
+    if task.is_backward_weight or taps == 1 or not is_rounded:
+        return packed
+    return {
+        role: of if role == task.written else replace(of, multiple=lcm(of.multiple, multiple))
+        for role, of in packed.items()
+    }
 
 
 COPIED: Final[Mapping[str, Callable[[ConvTask], Packed]]] = {

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
+from imbrex.argument import whole
 from imbrex.config.algorithm.arrange import Arrangement, channels_last, merge_groups, window_rows
 from imbrex.config.algorithm.channels_last import ALREADY, COPIED, RESULT_STAYS, packed_arrays
 from imbrex.config.algorithm.few_channels import NOT_SERVED
@@ -113,11 +114,16 @@ class ChannelsLast(ModulePass):
     workspace whose channels run fastest, and a launch after it turns that back.
 
     where_needed: all that is read and has other channels last is copied, of operations that do not ask for
-    anything, too.
+    anything, too.  channel_multiple: what the product counts the channels of each tap up to; where copies
+    add channels, they have as many.
     """
 
     name = "channels-last"
     where_needed: bool = False
+    channel_multiple: int = 1
+
+    def __post_init__(self) -> None:
+        whole("channel_multiple", self.channel_multiple, 1)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         convolutions = [o for o in op.walk() if isinstance(o, ConvOp)]
@@ -133,7 +139,7 @@ class ChannelsLast(ModulePass):
     def _pack(self, op: ConvOp, run: Run) -> None:
         key = self._key(op)
         assert key is not None, op
-        made = channels_last(task_of(op), key)
+        made = channels_last(task_of(op), key, self.channel_multiple)
         if not made.copied:
             why = RESULT_STAYS if key == "all_last" else ALREADY
             raise InvalidOp(op, f"there is nothing to pack: {why}; leave the key out", key)
