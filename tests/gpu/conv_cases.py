@@ -94,6 +94,42 @@ def copies() -> Iterator[Case]:
             yield Case("copied", problem, algorithm=algorithm)
 
 
+APART: tuple[Shape, ...] = (
+    PLAIN | {"c": 3, "h": 17, "w": 17, "y": 14, "x": 14, "pad_h": 0, "pad_w": 0, "stride": 14, "k": 80},
+    PLAIN | {"c": 3, "h": 20, "w": 20, "y": 4, "x": 4, "pad_h": 0, "pad_w": 0, "stride": 4, "k": 96},
+    PLAIN | {"c": 5, "y": 3, "x": 3, "pad_h": 2, "pad_w": 1, "stride": 3, "k": 19},
+    PLAIN | {"c": 64, "y": 2, "x": 2, "pad_h": 0, "pad_w": (1, 0), "stride": (2, 4), "h": 21},
+    PLAIN | {"c": 6, "k": 32, "groups": 2, "y": 2, "x": 3, "stride": (5, 3), "pad_h": 0},
+    PLAIN | {"c": 8, "y": 2, "x": 2, "stride": (3, 5), "dilation": (1, 2), "k": 131},
+    PLAIN | {"c": 4, "y": 1, "x": 8, "stride": (1, 8), "pad_h": 0, "pad_w": 0, "h": 64, "w": 67, "k": 256},
+)
+"""Windows that share no pixel: of all of the image, or with pixels, rows and columns that are in none."""
+ROUNDED: tuple[Shape, ...] = (
+    PLAIN | {"c": 19, "k": 35, "y": 5, "x": 5, "pad_h": 2, "pad_w": 2},
+    PLAIN | {"c": 131, "k": 67},
+    PLAIN | {"c": 38, "k": 22, "groups": 2, "stride": 2},
+)
+"""Channels that copies count up to whole steps of K."""
+FEW_BACK: tuple[Shape, ...] = (
+    PLAIN | {"c": 64, "k": 3, "h": 30, "w": 30, "y": 7, "x": 7, "pad_h": 3, "pad_w": 3},
+    PLAIN | {"k": 1, "y": 2, "x": 5, "pad_h": (0, 4), "pad_w": (4, 1)},
+    PLAIN | {"k": 6, "dilation": (2, 1), "pad_h": (1, 2)},
+)
+"""Gradients of few filters, whose windows have rows."""
+
+
+def apart() -> Iterator[Case]:
+    for layout, shape, algorithm in product(LAYOUTS, APART, ("v1r1", "v1r1_last", None)):
+        yield Case("apart", convolution("backward_data", layout, "f16", shape), algorithm=algorithm)
+    for dtype, layout, number in product(("bf16", "tf32", "f32"), LAYOUTS, (0, 2, 4)):
+        yield Case("apart", convolution("backward_data", layout, dtype, APART[number]))
+    for layout, shape, direction in product(LAYOUTS, ROUNDED, DIRECTIONS[:2]):
+        yield Case("rounded", convolution(direction, layout, "f16", shape), algorithm="channels_last")
+    for dtype, layout, shape in product(("f16", "bf16", "tf32"), LAYOUTS, FEW_BACK):
+        if dtype != "tf32" or shape["k"] != 6:
+            yield Case("few", convolution("backward_data", layout, dtype, shape), algorithm="window_rows")
+
+
 GAPS: tuple[dict[str, int], ...] = (
     {"lda": 416, "ldb": 400, "ldc": 512},
     {"lda": 416, "stride_a": 416 * 416, "stride_b": 0, "ldc": 424, "stride_c": 424 * 400 + 64},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conv_cases import convolutions, copies, gaps, images, phases
+from conv_cases import apart, convolutions, copies, gaps, images, phases
 from gpu_case import Case
 from product_cases import alignments, batches, epilogues, parts_of_k, products, scales, schedules, tunings
 from window_cases import halo_weights, halos, lines
@@ -20,6 +20,7 @@ def all_cases() -> list[Case]:
         *parts_of_k(),
         *copies(),
         *images(),
+        *apart(),
         *gaps(),
         *halos(),
         *lines(),

@@ -38,6 +38,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "3x3 by 2": {"c": 8, "h": 8, "w": 8, "k": 16, "y": 3, "x": 3, "pad_h": 1, "pad_w": 1, "stride": 2},
     "3 channels": {"c": 3, "h": 7, "w": 8, "k": 8, "y": 3, "x": 3, "pad_h": 1, "pad_w": 1, "stride": 2},
     "groups": {"c": 32, "h": 5, "w": 6, "k": 32, "y": 3, "x": 3, "pad_h": 1, "pad_w": 1, "groups": 4},
+    "patches": {"c": 3, "h": 9, "w": 7, "k": 5, "y": 2, "x": 3, "pad_h": 1, "pad_w": 0, "stride": (3, 4)},
+    "few filters": {"c": 5, "h": 6, "w": 5, "k": 3, "y": 3, "x": 4, "pad_h": (1, 3), "pad_w": (2, 1)},
     "depthwise": {"c": 16, "h": 5, "w": 6, "k": 16, "y": 3, "x": 3, "pad_h": 1, "pad_w": 1, "groups": 16},
 }
 COUNTS = ("1", "4", "16", "64")
@@ -57,7 +59,7 @@ def served(name: str) -> tuple[Request, ...]:
     found = list[Request]()
     for row, layout in product(ALGORITHMS, ({}, NHWC)):
         machine = MACHINES.get(row.machine, HOPPER)
-        dtype = "f32" if row.phases == "added" else "f16"
+        dtype = "f32" if row.phases == "added" and row.machine == "any" else "f16"
         for direction, count in product(row.of, COUNTS if row.is_counted else ("",)):
             if direction != "product":
                 problem = Conv2d(direction, n=2, **SHAPES[name], **layout, dtype=dtype)

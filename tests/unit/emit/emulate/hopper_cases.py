@@ -113,6 +113,13 @@ CASES = {
     "lines": conv("forward", None, "v1:lines:8,4,8,3,3,64,32,1,3,3,pingpong", n=9, c=64, k=64, h=7, w=7),
     "taps as columns": conv("backward_weight", "halo:1", c=64, k=64),
     "windows apart, with gaps": conv("backward_data", "v1r1", stride=3, y=2, x=3, h=13, c=5, k=24),
+    "windows apart, of copies": conv(
+        "backward_data", "v1r1_last", layout="NCHW", stride=(3, 5), y=3, x=4, pad_w=(2, 0), h=11, c=3, k=19
+    ),
+    "rows of a gradient's windows": conv(
+        "backward_data", "window_rows", layout="NCHW", x=5, pad_w=(1, 3), c=24, k=3
+    ),
+    "channels that copies count up to whole steps": conv("forward", "channels_last", c=19, layout="NCHW"),
     "filters and channels that copies round up": conv("backward_weight", "channels_last", c=11, k=13),
     "blocks of a diagonal": conv(
         "backward_weight", "halo:8", "v1:halo_weight:1,1,3,16,9,64,4,1,4,2", c=64, k=64, groups=8, h=12
