@@ -119,11 +119,16 @@ GROUPED: dict[str, Any] = {"c": 64, "k": 64, "groups": 8}
 DEPTHWISE: dict[str, Any] = {"c": 40, "k": 40, "groups": 40}
 POINT: dict[str, Any] = {"y": 1, "x": 1, "pad_h": 0, "pad_w": 0}
 FEW: dict[str, Any] = {"c": 3, "k": 64, "h": 30, "w": 30, "y": 7, "x": 7, "pad_h": 3, "pad_w": 3, "stride": 2}
+PATCHES: dict[str, Any] = {"c": 3, "h": 17, "w": 17, "y": 4, "x": 4, "pad_h": 0, "pad_w": 0, "stride": 4}
 WIDE: dict[str, Any] = POINT | {"h": 28, "w": 28, "c": 64, "k": 128}
 HALVED: dict[str, Any] = {"stride": 2, "h": 28, "w": 28}
 COPIED: tuple[tuple[str, tuple[str, ...], tuple[str, ...], dict[str, Any]], ...] = (
     ("merged_groups:4", ("nhwc",), DIRECTIONS, GROUPED),
     ("window_rows", ("nhwc",), ("forward", "backward_weight"), FEW),
+    ("window_rows", ("nhwc",), ("backward_data",), FEW | {"c": 64, "k": 3, "stride": 1}),
+    ("v1r1", ("nchw",), ("backward_data",), PATCHES),
+    ("v1r1_last", ("nchw",), ("backward_data",), PATCHES),
+    ("channels_last", ("nhwc",), ("forward",), {"c": 19}),
     ("channel_vectors", ("nhwc", "nchw"), DIRECTIONS, DEPTHWISE),
     ("whole_images:32", ("nchw",), DIRECTIONS, WIDE),
     ("channels_last", ("nchw",), DIRECTIONS, HALVED),
