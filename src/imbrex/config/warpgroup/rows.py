@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd
+from typing import Final
 
 from imbrex.chip import LINE_BYTES, SECTOR_BYTES
 from imbrex.config.context import SAMPLE, Access, GemmContext
 from imbrex.view.stage.shared_tile import SharedTile
 
 __all__ = ["Rows", "rows_of"]
+
+MOST_CHANNELS: Final = 256
+"""Elements that a pixel's channels are, and no plane."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +72,20 @@ def _near_bytes(access: Access, tile: SharedTile) -> int:
     return pitch_bytes if pitch_bytes < 2 * row and (tile.major == "k" or 2 * pitch_bytes <= row) else 0
 
 
+def _pixel(access: Access) -> int:
+    """Elements from a window's pixel to the next: those that lie together, or, of few channels that are
+    counted up, those that there are.  An H200 says so of what is picked, and not of the planes of images.
+    """
+    counted = int(access.run[0])
+    return access.pitch[1] if 0 < access.pitch[1] < counted <= MOST_CHANNELS else counted
+
+
 def _pitch(access: Access, along: int, extent: int, context: GemmContext) -> int:
     """Elements from a row of an operand in memory to the next: of an array, which may be padded, or of what
     lies together of it, as the channels of an image do.
     """
     own, others = (context.k, extent) if along == 0 else (extent, context.k)
     if access.step[along] == 1 and 1 < access.run[along] < min(own, SAMPLE):
-        return int(access.run[along])
+        return _pixel(access) if along == 0 else int(access.run[along])
     length, rest = divmod(access.elements, others * context.g)
     return length if length > own and not rest else own
