@@ -110,6 +110,12 @@ ROUNDED: tuple[Shape, ...] = (
     PLAIN | {"c": 38, "k": 22, "groups": 2, "stride": 2},
 )
 """Channels that copies count up to whole steps of K."""
+SPREAD: tuple[Shape, ...] = (
+    PLAIN | {"c": 48, "k": 80},
+    PLAIN | {"c": 80, "k": 48, "y": 2, "x": 5, "stride": 2, "h": 28, "w": 28},
+    PLAIN | {"c": 96, "k": 160, "groups": 2, "h": 7, "w": 7},
+)
+"""Channels of which copies have pixels as far apart as whole steps of K."""
 FEW_BACK: tuple[Shape, ...] = (
     PLAIN | {"c": 64, "k": 3, "h": 30, "w": 30, "y": 7, "x": 7, "pad_h": 3, "pad_w": 3},
     PLAIN | {"k": 1, "y": 2, "x": 5, "pad_h": (0, 4), "pad_w": (4, 1)},
@@ -125,6 +131,8 @@ def apart() -> Iterator[Case]:
         yield Case("apart", convolution("backward_data", layout, dtype, APART[number]))
     for layout, shape, direction in product(LAYOUTS, ROUNDED, DIRECTIONS[:2]):
         yield Case("rounded", convolution(direction, layout, "f16", shape), algorithm="channels_last")
+    for dtype, shape, direction in product(("f16", "bf16"), SPREAD, DIRECTIONS[:2]):
+        yield Case("spread", convolution(direction, "nchw", dtype, shape), algorithm="channels_last")
     for dtype, layout, shape in product(("f16", "bf16", "tf32"), LAYOUTS, FEW_BACK):
         if dtype != "tf32" or shape["k"] != 6:
             yield Case("few", convolution("backward_data", layout, dtype, shape), algorithm="window_rows")

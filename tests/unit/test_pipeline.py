@@ -61,6 +61,22 @@ def test_channels_are_counted_up_so_that_a_step_stays_at_one_tap(channels: int, 
     assert kernel.pipeline.tiles.steps == steps
 
 
+@pytest.mark.parametrize(
+    ("channels", "memory"), [(19, 32), (131, 160), (48, 64), (80, 96), (24, 24), (64, 64), (96, 96)]
+)
+@pytest.mark.parametrize("direction", ["forward", "backward_data"])
+def test_pixels_of_copies_begin_whole_steps_apart(direction: Direction, channels: int, memory: int) -> None:
+    """Where their channels are rounded up, or are whole sectors."""
+    sizes = {"c": channels, "k": 64} if direction == "forward" else {"c": 64, "k": channels}
+    problem = Conv2d(direction, dtype="f16", **SIZES, **sizes)
+    *_, last = levels(Request(problem, HOPPER, "sm_90a", algorithm="channels_last"))
+    (product,) = [k for k in program(last.module, frozenset({2}), HOPPER).kernels if k.pipeline is not None]
+    assert product.pipeline is not None
+    walks = [x.access for x in (product.pipeline.a, product.pipeline.b) if isinstance(x.access, Walk)]
+    assert [walk.strides[0] for walk in walks] == [memory]
+    assert [walk.sizes[0] for walk in walks] == [memory if channels % 8 else channels]
+
+
 def test_channels_that_tensor_maps_do_not_serve_stay_as_they_are() -> None:
     problem = Conv2d("forward", c=3, k=64, dtype="f16", **SIZES, **LAYOUTS)
     *_, last = levels(Request(problem, HOPPER, "sm_90a"))

@@ -11,7 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from imbrex.config.algorithm.channels_last import COPIED, copy_of, sampled_input, unpacked_tiles, whole_steps
+from imbrex.config.algorithm.channels_last import (
+    COPIED,
+    copy_of,
+    sampled_input,
+    spread,
+    unpacked_tiles,
+    whole_steps,
+)
 from imbrex.config.algorithm.few_channels import rows_of
 from imbrex.config.algorithm.groups import copies_of
 from imbrex.config.algorithm.product import Launch, copied
@@ -105,16 +112,19 @@ def channels_last(task: ConvTask, key: str, multiple: int = 1) -> Arrangement:
     multiple: what the product counts the channels of each tap up to.
     """
     packed, small = whole_steps(COPIED[key](task), task, multiple), sampled_input(task)
-    copies = dict[Role, ArrayCopy]()
+    copies, seen = dict[Role, ArrayCopy](), dict[Role, tuple[Layer, ...]]()
     for role, array in packed.items():
         if role == task.written:
             tiles = unpacked_tiles(array, task)
             assert tiles is not None, array
             copies[role] = tiles
-        else:
-            copies[role] = copy_of(array, task.dtype.bytes, small if role == "input" else None)
+            continue
+        how = copy_of(array, task.dtype.bytes, small if role == "input" else None)
+        copies[role] = how
+        if below := spread(array, task, multiple):
+            copies[role], seen[role] = replace(how, below=below), below
     conv = task.conv if small is None else small.conv
-    return Arrangement(replace(conv, **{role: of.packed for role, of in packed.items()}), {}, copies)
+    return Arrangement(replace(conv, **{role: of.packed for role, of in packed.items()}), seen, copies)
 
 
 def window_rows(task: ConvTask) -> Arrangement | None:

@@ -3,7 +3,8 @@
 Law: the channels of what is copied are rounded up to whole packs of VECTOR_BYTES.  Where a sum runs over
 channels, both that it reads have the same number of them; backward weight sums over positions, and each array
 has its own.  Where products count the channels of each tap up to more than that, and copies have to add some
-anyway, these have all of them: then pixels, and rows of shared memory, begin on sectors.
+anyway, these have all of them; where they add none, they begin as far apart: then rows of shared memory begin
+on sectors, and go over the ends of few lines.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from functools import partial
 from math import gcd, lcm
 from typing import Final, TypeAlias
 
-from imbrex.chip import VECTOR_BYTES
+from imbrex.chip import SECTOR_BYTES, VECTOR_BYTES
 from imbrex.config.algorithm.task import READ, ConvTask
-from imbrex.index.map import Dim, Map
+from imbrex.index.map import Dim, Layer, Map
 from imbrex.index.query import vector_width
 from imbrex.problem.layout import Role
 from imbrex.view.conv import implicit_gemm
@@ -27,7 +28,7 @@ from imbrex.view.copy.sampled import Sampled, sampled
 
 __all__ = [
     "ALL_READ", "ALREADY", "COPIED", "RESULT_STAYS", "Packed", "copy_of", "packed_alone", "packed_arrays",
-    "pays", "sampled_input", "unpacked_tiles", "whole_steps",
+    "pays", "sampled_input", "spread", "unpacked_tiles", "whole_steps",
 ]  # fmt: skip
 
 ALREADY: Final = f"channels run fastest in all that is read, in whole packs of {VECTOR_BYTES} bytes"
@@ -91,6 +92,15 @@ def whole_steps(packed: Packed, task: ConvTask, multiple: int) -> Packed:
         role: of if role == task.written else replace(of, multiple=lcm(of.multiple, multiple))
         for role, of in packed.items()
     }
+
+
+def spread(of: ChannelsLast, task: ConvTask, multiple: int) -> tuple[Layer, ...]:
+    """Layers from a copy that is read to memory, in which pixels, and taps, begin a multiple of so many
+    channels apart: where their channels are whole sectors, so that none is written in part.
+    """
+    taps = task.conv.height.window * task.conv.width.window
+    is_whole = of.packed[-1].size * task.dtype.bytes % SECTOR_BYTES == 0
+    return of.spread(multiple) if is_whole and taps > 1 and not task.is_backward_weight else ()
 
 
 COPIED: Final[Mapping[str, Callable[[ConvTask], Packed]]] = {

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from imbrex.index.map import Map
+from imbrex.index.map import Layer, Map
 from imbrex.view.copy.data_tiled import Items
 from imbrex.view.copy.plane_tiles import PlaneTiles
 
@@ -20,7 +20,7 @@ __all__ = ["ArrayCopy", "Boxes"]
 
 @dataclass(frozen=True)
 class Boxes:
-    """placed: from the copy to the array.  items: who moves what.
+    """placed: from the copy to the array.  items: who moves what.  below: layers from the copy to memory.
 
     wide: (workgroup, workitem, other, slot) -> array, where a work item reads `step` times as many neighbours
     as it moves, and keeps the first of each `step`; else None.
@@ -30,6 +30,7 @@ class Boxes:
     items: Items
     wide: Map | None = None
     step: int = 1
+    below: tuple[Layer, ...] = ()
 
     @property
     def read(self) -> Map:
@@ -37,7 +38,7 @@ class Boxes:
 
     @property
     def written(self) -> Map:
-        return self.items.map
+        return Map((*self.items.map.layers, *self.below))
 
 
 ArrayCopy: TypeAlias = Boxes | PlaneTiles

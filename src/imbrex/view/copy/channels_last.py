@@ -21,8 +21,8 @@ from math import gcd, prod
 from typing import NamedTuple
 
 from imbrex.chip import LINE_BYTES, VECTOR_BYTES
-from imbrex.index.map import Dim, Entry, Map, joined_names
-from imbrex.index.rule import Merge, Pad, PassThrough, Unmerge
+from imbrex.index.map import Dim, Entry, Layer, Map, joined_names, replacing
+from imbrex.index.rule import Merge, Pad, PassThrough, Slice, Unmerge
 from imbrex.index.stack import Stack, over
 from imbrex.view.copy.data_tiled import Items
 from imbrex.view.gemm.product import overhang
@@ -59,6 +59,16 @@ class ChannelsLast:
         channels = dict(self.array)[self.channel]
         rounded = Dim(self.channel, -(-channels // self.multiple) * self.multiple)
         return (*self._outer, *self.inner, rounded)
+
+    def spread(self, multiple: int) -> tuple[Layer, ...]:
+        """The packed array -> memory in which each pixel, or tap, begins a multiple of so many channels after
+        the one before; nothing where they do.  What lies between is nobody's.
+        """
+        *others, channels = self.packed
+        count = channels.size
+        pitch = Dim(channels.name, -(-count // multiple) * multiple)
+        kept: Entry = (Slice(0, count), channels.name, channels.name)
+        return () if pitch == channels else (replacing((*others, pitch), kept),)
 
     @property
     def moved(self) -> int:

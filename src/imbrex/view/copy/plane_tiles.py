@@ -53,7 +53,8 @@ LINES: Final = Limits(16 * 1024, 8 * 1024, 4)
 
 @dataclass(frozen=True)
 class PlaneTiles:
-    """of: what is copied.  plane: its dims in memory, after the channel.
+    """of: what is copied.  plane: its dims in memory, after the channel.  below: layers from the copy to
+    memory.
 
     tile: its `inside` is the plane, whose `within` leads from packed positions to it where the array that is
     packed is a part of one that lies so; or, of lines, how many they are, and what is read of a span.  span:
@@ -64,6 +65,7 @@ class PlaneTiles:
     plane: tuple[Dim, ...]
     tile: TurnedTile
     span: int = 0
+    below: tuple[Layer, ...] = ()
 
     @property
     def workgroups(self) -> int:
@@ -86,7 +88,7 @@ class PlaneTiles:
             .passing((Merge(), "position", joined_names(of.inner)))
             .passing((Unmerge(), " ".join(sizes), "position"), **sizes)
         )
-        return tile.stored(self._launched_over(blocks)).map
+        return Map((*tile.stored(self._launched_over(blocks)).layers, *self.below))
 
     @property
     def _stretch(self) -> Stack:

@@ -120,6 +120,7 @@ CASES = {
         "backward_data", "window_rows", layout="NCHW", x=5, pad_w=(1, 3), c=24, k=3
     ),
     "channels that copies count up to whole steps": conv("forward", "channels_last", c=19, layout="NCHW"),
+    "pixels as far apart as steps": conv("backward_data", "channels_last", k=48, layout="NCHW"),
     "filters and channels that copies round up": conv("backward_weight", "channels_last", c=11, k=13),
     "blocks of a diagonal": conv(
         "backward_weight", "halo:8", "v1:halo_weight:1,1,3,16,9,64,4,1,4,2", c=64, k=64, groups=8, h=12

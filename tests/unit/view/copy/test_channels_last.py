@@ -7,6 +7,7 @@ import pytest
 
 from imbrex.index.map import Dim
 from imbrex.index.query import vector_width
+from imbrex.view.copy.boxes import Boxes
 from imbrex.view.copy.channels_last import ChannelsLast, is_channels_last
 
 from ..points import offsets
@@ -90,6 +91,20 @@ def test_a_wave_reads_and_writes_rows_of_128_bytes() -> None:
     read = offsets(items.map.then(of.placed))[0, :64].reshape(8, 8, 8, 8)
     for row in read.transpose(1, 3, 0, 2).reshape(64, 64):
         assert np.array_equal(row, row[0] + np.arange(64))
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize("multiple", [1, 8, 16, 64])
+def test_spread_pixels_begin_whole_steps_apart(name: str, multiple: int) -> None:
+    of = found(name)
+    copy = Boxes(of.placed, of.items(2), below=of.spread(multiple))
+    *pixels, channels = (d.size for d in of.packed)
+    apart = -(-channels // multiple) * multiple
+    assert [d.size for d in copy.written.lower] == [*pixels, apart]
+    places = np.arange(np.prod(pixels))[:, None] * apart + np.arange(channels)
+    moved = offsets(copy.written)
+    assert np.array_equal(np.sort(moved[moved >= 0]), places.ravel()), "once, and nothing between"
+    assert bool(of.spread(multiple)) == (apart != channels)
 
 
 def test_dims_of_one_element_do_not_count() -> None:
