@@ -19,6 +19,7 @@ from imbrex.cli.useful import useful_rows
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel
 from imbrex.limit import expect_path
+from imbrex.numeral import counted
 from imbrex.problem import problem_text
 
 __all__ = ["command", "write_files"]
@@ -142,7 +143,6 @@ def _text(entry: ProblemEntry, kernel: Kernel, folder: Path) -> str:
     if kernel.target.is_native:
         rows.append(("extra memory", f"{bytes_text(kernel.workspace_bytes)} a thread"))
     for of_one, count in zip(kernel.resources, kernel.grid_sizes, strict=False):
-        groups = "1 workgroup" if count == 1 else f"{count} workgroups"
-        rows += [("kernel", f"{of_one.usage.kernel}, {groups}"), *of_one.rows()]
+        rows += [("kernel", f"{of_one.usage.kernel}, {counted(count, 'workgroup')}"), *of_one.rows()]
     rows += [("asked for", f"{entry.count} times")] if entry.count > 1 else []
     return facts(problem_text(kernel.problem), rows)

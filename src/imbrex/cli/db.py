@@ -23,6 +23,7 @@ from imbrex.database.store import Database
 from imbrex.database.text import text
 from imbrex.database.view import Difference, Summary, differences, only_winners, rows_in, summaries
 from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import counted
 from imbrex.problem import problem_text
 from imbrex.whole_file import write_text
 
@@ -165,7 +166,7 @@ def prune(
         raise Diagnostic(f"there is no database {path}")
     with Database(path) as db:
         gone = db.prune(which, is_rehearsal)
-    click.echo(f"{gone} rows {'would go' if is_rehearsal else 'went'} from {path}")
+    click.echo(f"{counted(gone, 'row')} {'would go' if is_rehearsal else 'went'} from {path}")
 
 
 def _path(file: str | None) -> Path:
@@ -195,7 +196,7 @@ def _merge(files: Sequence[str], file: str | None) -> None:
         for name, rows in found:
             before = db.count()
             db.add(rows)
-            click.echo(f"{name}: {len(rows)} rows, {db.count() - before} of them new")
+            click.echo(f"{name}: {counted(len(rows), 'row')}, {db.count() - before} of them new")
 
 
 def _cells(one: Summary) -> Sequence[str]:

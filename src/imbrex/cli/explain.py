@@ -27,7 +27,7 @@ from imbrex.ir.printed import print_module
 from imbrex.kernel.choice import Choice
 from imbrex.kernel.decided import decided
 from imbrex.kernel.options import CompileOptions
-from imbrex.numeral import MOST
+from imbrex.numeral import MOST, counted
 from imbrex.pipeline import Request, configuration_of, levels
 from imbrex.problem import Operand, Problem, problem_text
 from imbrex.problem.run_time import expect_fixed
@@ -237,7 +237,7 @@ def _operand_text(view: OperandView) -> Iterator[str]:
 def _tuning_text(product: Product, machine: Machine) -> Iterator[str]:
     refused = sum(product.refused.values())
     why = ", ".join(f"{count} by {rule}" for rule, count in product.refused.items())
-    listed = f"{product.candidates} candidates on {machine.name}" + (
+    listed = f"{counted(product.candidates, 'candidate')} on {machine.name}" + (
         f", {refused} refused: {why}" if why else ""
     )
     if product.tuning is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from imbrex.numeral import counted
+
 __all__ = ["Replaced", "Row"]
 
 
@@ -75,4 +77,4 @@ class Replaced:
         words = ", filters channels_last" if self.is_last else ""
         if self.ours_s is not None and self.theirs_s is not None:
             words += f"; the model: {self.ours_s * 1e3:.3g} ms, torch's {self.theirs_s * 1e3:.3g}"
-        yield f"{len(self.swapped)} of {len(self.rows)} layers swapped{words}"
+        yield f"{len(self.swapped)} of {counted(len(self.rows), 'layer')} swapped{words}"
