@@ -74,7 +74,8 @@ class Commands(click.Group):
 def imbrex() -> None:
     """Convolutions and matrix products as readable, verified kernel source.
 
-    A problem is a file, a quoted line (MIOpenDriver, hipblaslt-bench or JSON), or - for standard input.
+    A problem is a file of problems, a quoted line (MIOpenDriver's, rocblas-bench's, hipblaslt-bench's, gemm,
+    JSON or IR), or - for standard input.
     """
 
 

@@ -40,7 +40,9 @@ __all__ = ["command", "write_files"]
 )
 @click.option("--name", metavar="NAME", help="Name of the files; the entry point is imbrex_NAME.")
 @click.option(
-    "--library", metavar="NAME", help="One library of all problems instead, for CPUs: libNAME.so, NAME.h."
+    "--library",
+    metavar="NAME",
+    help="One library of all problems instead, for a CPU or sm_90a: libNAME.so, NAME.h, a test.",
 )
 def command(
     chosen: Choices,

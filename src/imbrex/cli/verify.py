@@ -47,8 +47,8 @@ def command(
     output: str | None,
     report: Path | None,
 ) -> int:
-    """Write a kit for an AMD GPU that is not here: code objects, a program that checks and times them
-    (Python, NumPy and the HIP runtime; no Imbrex), and what has to come out.
+    """Write a kit for an AMD GPU that is not here, which --target names: code objects, a program that checks
+    and times them (Python, NumPy and the HIP runtime; no Imbrex), and what has to come out.
 
     Without a PROBLEM: small ones of every family, type and direction, and some large ones.  With --read: the
     program's report, times beside the model's predictions.
