@@ -70,6 +70,9 @@ class Replaced:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
+        if not self.rows:
+            yield "the model holds no layer that multiplies, such as Conv2d or Linear: 0 swapped"
+            return
         names = [row.name or "(the model)" for row in self.rows]
         width, kinds = (max(map(len, words), default=0) for words in (names, [r.kind for r in self.rows]))
         for name, row in zip(names, self.rows, strict=True):
