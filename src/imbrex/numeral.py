@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-__all__ = ["MOST", "decimal", "is_spelled", "json_whole", "must_be", "shown", "whole"]
+__all__ = ["MOST", "counted", "decimal", "is_spelled", "json_whole", "must_be", "shown", "whole"]
 
 MOST: Final = 2**63 - 1
 """The largest size, stride or count: more than any memory's addresses."""
@@ -24,6 +24,12 @@ def is_spelled(text: str) -> bool:
     """Whether a text is the digits 0 to 9, with a sign or without."""
     digits = text[1:] if text[:1] in ("-", "+") else text
     return digits.isascii() and digits.isdigit()
+
+
+def counted(number: int, what: str) -> str:
+    """A number with what it counts: `1 thread`, `2 threads`, `0 entries`."""
+    many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{number} {what if number == 1 else many}"
 
 
 def whole(text: str, least: int = 0, most: int = MOST) -> int | None:

@@ -19,7 +19,7 @@ from tests.golden.kept import expect_kept, expect_only
 from tests.golden.test_source import CASES, Emitted
 
 from imbrex.config import tiles, tuning
-from imbrex.explore.study import study
+from imbrex.explore.studies import study
 from imbrex.pipeline import Request, machine_for
 
 FOLDER = Path(__file__).parent / "explored"

@@ -176,6 +176,21 @@ def test_a_kernel_that_is_unpickled(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         pickle.dumps(replace(kernel, origin=None))
 
 
+def test_a_kernel_of_one_run_time_size_goes_to_another_process() -> None:
+    a, b = np.ones((5, 4), np.float32), np.ones((4, 3), np.float32)
+    for problem, arrays in (
+        ("gemm -m ?1..64 -n 3 -k 4", (a, b)),
+        ("conv -n ?1..8 -c 2 -H 4 -W 4 -k 3 -y 3 -x 3 -F 1", None),
+    ):
+        kernel = compile(problem, threads=1).at(5)
+        for again in (pickle.loads(pickle.dumps(kernel)), copy.deepcopy(kernel), copy.copy(kernel)):
+            assert (again.problem, again.configuration) == (kernel.problem, kernel.configuration)
+            assert again.check().is_right
+        if arrays is not None:
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                np.testing.assert_array_equal(pool.apply(kernel, arrays), kernel(*arrays))
+
+
 def test_a_kernel_made_for_another_machine_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Though an object lies under the key that its recipe names."""
     kernel = compile(GEMM)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from itertools import pairwise
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from imbrex.numeral import MOST, decimal, is_spelled, json_whole, must_be, shown, whole
+import imbrex
+from imbrex.numeral import MOST, counted, decimal, is_spelled, json_whole, must_be, shown, whole
 
 MANY = "9" * 5000
 
@@ -78,3 +84,44 @@ def test_values_are_shown(value: object, text: str) -> None:
 )
 def test_what_is_out_of_bounds_says_so(given: str | int, message: str) -> None:
     assert must_be("k", given, 1) == message
+
+
+@pytest.mark.parametrize(
+    ("number", "what", "text"),
+    [
+        (1, "thread", "1 thread"),
+        (2, "thread", "2 threads"),
+        (0, "row", "0 rows"),
+        (1, "entry", "1 entry"),
+        (3, "entry", "3 entries"),
+    ],
+)
+def test_a_number_and_what_it_counts(number: int, what: str, text: str) -> None:
+    assert counted(number, what) == text
+
+
+COUNTED = "call|candidate|entrie|kernel|layer|problem|row|thread|trial|tuning|wave|workgroup"
+FIXED = re.compile(rf" (?:{COUNTED}|matrix instruction|barrier|line)s\b")
+
+
+def _fixed_plurals(text: str) -> list[str]:
+    """Numbers within a text of a program that a plural follows, whatever they are."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.JoinedStr):
+            continue
+        for number, after in pairwise(node.values):
+            counts = isinstance(number, ast.FormattedValue) and isinstance(after, ast.Constant)
+            if counts and FIXED.match(str(after.value)):
+                found.append(ast.unparse(node))
+    return found
+
+
+def test_no_report_counts_in_a_plural_that_is_fixed() -> None:
+    """`1 kernels compiled`: what commands and reports say of a number goes by `counted`."""
+    assert _fixed_plurals('f"{n} kernels"') and not _fixed_plurals('f"{n} bytes"')
+    package = Path(imbrex.__file__).parent
+    files = [file for folder in ("cli", "torch") for file in sorted((package / folder).glob("*.py"))]
+    files += [package / folder / "report.py" for folder in ("build/amd", "build/nvidia", "tuner")]
+    found = {file.name: lines for file in files if (lines := _fixed_plurals(file.read_text()))}
+    assert not found, found

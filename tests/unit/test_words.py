@@ -18,7 +18,7 @@ from imbrex.config.algorithm.named import expected_row
 from imbrex.config.request import Request
 from imbrex.database.text import FIELDS, HEAD, read
 from imbrex.diagnostic import Diagnostic
-from imbrex.explore.study import PANELS, study
+from imbrex.explore.studies import PANELS, study
 from imbrex.function.finish import further
 from imbrex.ir.passes.affix_tuning import FAMILIES, AffixTuning
 from imbrex.problem import Gemm, parse_problem

@@ -5,6 +5,7 @@ Law: what is captured is what runs: shapes, types, transposed operands and chann
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -26,6 +27,10 @@ UNSUPPORTED: Final = (
     "transformer_encoder",
 )  # fmt: skip
 """Parts of the names of ops that multiply, and that no problem states."""
+MULTIPLYING: Final = re.compile(r"\w*(?:mm|mv|matmul|attention)|(?:tri|bi)?linear|conv(?!ert)\w*|convolution")
+"""Words of the names of others."""
+OWN: Final = ("aten", "prims", "prim", "profiler", "rngprims", "c10d", "_c10d_functional")
+"""Namespaces of which all ops that multiply have such a name."""
 FORWARD: Final = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
 TRANSPOSED: Final = ("input", "weight", "bias", "stride", "padding", "output_padding", "groups", "dilation")
 
@@ -44,6 +49,7 @@ def function_of(file: Path, name: str) -> Callable[[], Any]:
     if not callable(found):
         known = ", ".join(n for n, v in vars(module).items() if callable(v) and not n.startswith("_"))
         raise Diagnostic(f"'{file}' has no function '{name}'", hint=f"it has {known}" if known else None)
+    _expect_no_model(found, f"'{name}' is a model, and what it is called with is not known")
     return found
 
 
@@ -57,6 +63,8 @@ def captured(function: Callable[[], Any], name: str, is_training: bool) -> Tally
     tally = Tally()
     with _mode(tally):
         given: Any = _called(function, name)
+    if not tally.problems:
+        _expect_no_model(given, f"'{name}' gives a model, and not what it is called with")
     if not _is_model(given):
         return tally
     model, inputs = cast("tuple[Any, Any]", given)
@@ -70,6 +78,12 @@ def captured(function: Callable[[], Any], name: str, is_training: bool) -> Tally
         if is_training:
             _called(lambda: _sum(torch, out).backward(), name)
     return tally
+
+
+def _expect_no_model(given: Any, message: str) -> None:
+    torch: Any = import_module("torch")
+    if isinstance(given, torch.nn.Module):
+        raise Diagnostic(message, hint="a function gives both: return model, inputs")
 
 
 def _is_model(given: Any) -> bool:
@@ -136,11 +150,16 @@ CONTROL: Final[Mapping[str, Callable[..., Any]]] = {"cond": _cond, "while_loop":
 
 
 def _note(tally: Tally, name: str, args: list[Any], keywords: dict[str, Any], result: Any) -> None:
-    reader = READERS.get(name)
+    namespace, _, op = name.partition(".")
+    reader = READERS.get(name.removesuffix("_"))
     if reader is not None:
         tally.add(name, lambda: reader(args, keywords, result))
-    elif any(part in name for part in UNSUPPORTED):
+    elif namespace == "imbrex":
+        tally.leave(name, "a kernel of Imbrex; capture a model before 'replace', or after 'restore'")
+    elif any(part in name for part in UNSUPPORTED) or any(map(MULTIPLYING.fullmatch, op.split("_"))):
         tally.leave(name, "no problem states it")
+    elif namespace not in OWN:
+        tally.leave(name, f"ops of '{namespace}' are not known")
     else:
         tally.pass_by(name)
 
@@ -211,8 +230,9 @@ def _product(args: list[Any], keywords: dict[str, Any], result: Any) -> list[Pro
 def _added(args: list[Any], keywords: dict[str, Any], result: Any) -> list[Problem]:
     """added + a b, with factors."""
     added, a, b = args
-    after = "x + bias" if added.dim() == 1 else "x + residual"
-    return [_multiplied(a, b, float(keywords.get("alpha", 1)), after if keywords.get("beta", 1) else None)]
+    word, beta = "bias" if added.dim() == 1 else "residual", float(keywords.get("beta", 1))
+    after = f"x + {word}" if beta == 1 else f"x + {word} * {beta!r}"
+    return [_multiplied(a, b, float(keywords.get("alpha", 1)), after if beta else None)]
 
 
 def _linear(args: list[Any], keywords: dict[str, Any], result: Any) -> list[Problem]:
@@ -252,6 +272,7 @@ READERS: Final[dict[str, Callable[[list[Any], dict[str, Any], Any], list[Problem
     "aten.mv": _product,
     "aten.matmul": _product,
     "aten.addmm": _added,
+    "aten._addmm_activation": _added,
     "aten.addmv": _added,
     "aten.baddbmm": _added,
     "aten.linear": _linear,

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final, TypeAlias
 
 from imbrex.capture.layer import Conv, product
+from imbrex.capture.shapes import inferred, inlined
 from imbrex.capture.tally import Tally
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.dtype import I8
@@ -31,19 +33,27 @@ UNSUPPORTED: Final = {
 
 @dataclass(frozen=True)
 class Values:
-    """Shapes and types of a graph's values; a dimension that is not known is its name."""
+    """Shapes and types of a graph's values; a dimension that is not known is its name.
+
+    open_sizes: names of those that the file leaves open; others are of what onnx could not infer.
+    """
 
     shapes: Mapping[str, tuple[int | str, ...]]
     types: Mapping[str, str]
+    open_sizes: frozenset[str]
 
     def shape(self, name: str) -> tuple[int, ...]:
         """A Diagnostic where it is not known."""
         if name not in self.shapes:
             raise Diagnostic(f"the shape of '{name}' is not known")
         found = self.shapes[name]
-        for size in found:
+        for position, size in enumerate(found):
+            if isinstance(size, str) and size in self.open_sizes:
+                option = f"--size {quote(size + '=N')}"
+                raise Diagnostic(f"the size '{size}' of '{name}' is not known; give it with {option}")
             if isinstance(size, str):
-                raise Diagnostic(f"the size '{size}' of '{name}' is not known; give it with --size NAME=N")
+                message = f"size {position} of '{name}' does not follow from sizes that are known"
+                raise Diagnostic(message)
         return tuple(size for size in found if not isinstance(size, str))
 
 
@@ -53,24 +63,30 @@ def captured(file: Path, sizes: Mapping[str, int]) -> Tally:
         raise Diagnostic("reading an ONNX file needs the package onnx", hint="pip install 'imbrex[onnx]'")
     onnx: Any = import_module("onnx")
     try:
-        model = onnx.load(str(file), load_external_data=False)
-        _bind(model.graph, sizes)
-        model = onnx.shape_inference.infer_shapes(model, data_prop=True)
+        model = inlined(onnx.load(str(file), load_external_data=False))
+        open_sizes = _bind(model.graph, sizes)
+        values = _values(onnx, inferred(onnx, model).graph, open_sizes)
     except OSError as error:
         raise Diagnostic(f"cannot read '{file}': {(error.strerror or str(error)).lower()}") from None
     except Diagnostic:
         raise
     except Exception as error:  # onnx's own, protobuf's
         raise Diagnostic(f"'{file}' is no model of ONNX that can be read: {error}") from error
-    values = _values(onnx, model.graph)
     tally = Tally()
     for node in model.graph.node:
         _note(tally, onnx, node, values)
     return tally
 
 
-def _bind(graph: Any, sizes: Mapping[str, int]) -> None:
-    """Numbers for names of dimensions; a Diagnostic for a name that there is not."""
+def _bind(graph: Any, sizes: Mapping[str, int]) -> frozenset[str]:
+    """Numbers for names of dimensions, and the names that are left; a Diagnostic for one that there is not.
+
+    An input's dimension that has no name in the file is INPUT.POSITION.
+    """
+    for value in graph.input:
+        for position, dim in enumerate(value.type.tensor_type.shape.dim):
+            if not dim.dim_param and not dim.HasField("dim_value"):
+                dim.dim_param = f"{value.name}.{position}"
     open_sizes = [
         dim for value in (*graph.input, *graph.value_info, *graph.output)
         for dim in value.type.tensor_type.shape.dim if dim.dim_param
@@ -83,9 +99,10 @@ def _bind(graph: Any, sizes: Mapping[str, int]) -> None:
     for dim in open_sizes:
         if dim.dim_param in sizes:
             dim.dim_value = sizes[dim.dim_param]
+    return frozenset(names.keys() - sizes.keys())
 
 
-def _values(onnx: Any, graph: Any) -> Values:
+def _values(onnx: Any, graph: Any, open_sizes: frozenset[str]) -> Values:
     shapes: dict[str, tuple[int | str, ...]] = {}
     types: dict[str, str] = {}
     named = onnx.helper.tensor_dtype_to_np_dtype
@@ -99,7 +116,7 @@ def _values(onnx: Any, graph: Any) -> Values:
             types[value.name] = named(tensor.elem_type).name
     for constant in graph.initializer:
         shapes[constant.name], types[constant.name] = tuple(constant.dims), named(constant.data_type).name
-    return Values(shapes, types)
+    return Values(shapes, types, open_sizes)
 
 
 def _note(tally: Tally, onnx: Any, node: Any, values: Values) -> None:

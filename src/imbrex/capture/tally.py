@@ -47,7 +47,7 @@ class Tally:
         lines += [f"# left out: {line}" for line in self.left_lines]
         if self.others:
             others = ", ".join(f"{count} {op}" for op, count in sorted(self.others.items()))
-            lines.append(f"# ops that multiply nothing: {others}")
+            lines.append(f"# other ops: {others}")
         return "\n".join([*lines, ""])
 
     @property

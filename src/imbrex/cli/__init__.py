@@ -35,6 +35,8 @@ COMMANDS: Final = {
     "db": "list, compare and exchange what was tuned",
     "doctor": "say what this machine has and what is missing",
 }
+TOPICS: Final = {"mma": "mma", "swizzle": "swizzle", "schedule": "schedule"}
+"""First words of `explain` that are no problem, and the modules that answer them."""
 
 
 class Commands(click.Group):
@@ -58,6 +60,9 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
+        if word == "explain" and len(args) > 1 and args[1] in TOPICS:
+            topic: click.Command = import_module(f"imbrex.cli.{TOPICS[args[1]]}").command
+            return f"{word} {args[1]}", topic, args[2:]
         if word in COMMANDS or word.startswith("-"):
             return super().resolve_command(ctx, args)
         is_problem = word.startswith(("conv", "gemm ", "hipblaslt", "{", "[")) or word.endswith(".mlir")
@@ -74,7 +79,8 @@ class Commands(click.Group):
 def imbrex() -> None:
     """Convolutions and matrix products as readable, verified kernel source.
 
-    A problem is a file, a quoted line (MIOpenDriver, hipblaslt-bench or JSON), or - for standard input.
+    A problem is a file of problems, a quoted line (MIOpenDriver's, rocblas-bench's, hipblaslt-bench's, gemm,
+    JSON or IR), or - for standard input.
     """
 
 

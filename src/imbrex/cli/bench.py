@@ -35,7 +35,7 @@ from imbrex.database.location import switch_off
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Emulate, Kernel, compile, target_of
 from imbrex.kernel.constraints import Constraints
-from imbrex.numeral import whole
+from imbrex.numeral import counted, whole
 from imbrex.problem import Problem, problem_text
 from imbrex.problem.run_time import expect_fixed
 from imbrex.run.cpu import MOST_THREADS
@@ -177,13 +177,15 @@ def show(rows: Sequence[Row], document: dict[str, Any], rivals: Sequence[Peer]) 
             for key, what in (("ceiling_share", "the ceiling"), ("copy_share", "a copy"))
             if section[key] is not None
         )
-        threads = "1 thread" if section["threads"] == 1 else f"{section['threads']} threads"
+        threads = counted(section["threads"], "thread")
         right = f"{section['right']} of {section['rows']} right"
         calls = f"; {section['bound_by_call']} bound by the call" if section["bound_by_call"] else ""
         click.echo(f"geometric means on {threads}: {means or 'no peers'}{share}{calls}; {right}")
         if has_times:
             every = seconds_text(section["calls_ns"] / 1e9)
-            click.echo(f"all {section['calls']} calls, as often as asked for, on {threads}: {every}")
+            click.echo(
+                f"all {counted(section['calls'], 'call')}, as often as asked for, on {threads}: {every}"
+            )
         for unit, most in section["ceilings"].items():
             click.echo(f"ceiling of {unit} on {threads}: {most:.1f} GFLOP/s")
 

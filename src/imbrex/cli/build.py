@@ -19,6 +19,7 @@ from imbrex.cli.useful import useful_rows
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel
 from imbrex.limit import expect_path
+from imbrex.numeral import counted
 from imbrex.problem import problem_text
 
 __all__ = ["command", "write_files"]
@@ -39,7 +40,9 @@ __all__ = ["command", "write_files"]
 )
 @click.option("--name", metavar="NAME", help="Name of the files; the entry point is imbrex_NAME.")
 @click.option(
-    "--library", metavar="NAME", help="One library of all problems instead, for CPUs: libNAME.so, NAME.h."
+    "--library",
+    metavar="NAME",
+    help="One library of all problems instead, for a CPU or sm_90a: libNAME.so, NAME.h, a test.",
 )
 def command(
     chosen: Choices,
@@ -142,7 +145,6 @@ def _text(entry: ProblemEntry, kernel: Kernel, folder: Path) -> str:
     if kernel.target.is_native:
         rows.append(("extra memory", f"{bytes_text(kernel.workspace_bytes)} a thread"))
     for of_one, count in zip(kernel.resources, kernel.grid_sizes, strict=False):
-        groups = "1 workgroup" if count == 1 else f"{count} workgroups"
-        rows += [("kernel", f"{of_one.usage.kernel}, {groups}"), *of_one.rows()]
+        rows += [("kernel", f"{of_one.usage.kernel}, {counted(count, 'workgroup')}"), *of_one.rows()]
     rows += [("asked for", f"{entry.count} times")] if entry.count > 1 else []
     return facts(problem_text(kernel.problem), rows)

@@ -9,6 +9,7 @@ import click
 
 from imbrex.cli.table import print_table
 from imbrex.config.candidates import Candidates, candidates, reasons
+from imbrex.numeral import counted
 from imbrex.pipeline import Request
 from imbrex.problem import problem_text
 
@@ -24,10 +25,10 @@ def print_candidates(request: Request, count: int) -> None:
     shown = found.ranked[:count]
     rows = enumerate(zip(shown, _costs(found), reasons(request, found.ranked[0], shown), strict=False))
     print_table(COLUMNS, [(str(rank), ratio, why, str(of.configuration)) for rank, (of, ratio, why) in rows])
-    notes = [f"{min(count, len(found.ranked))} of {len(found.ranked)} candidates on {request.machine.name}"]
+    notes = [f"{len(shown)} of {counted(len(found.ranked), 'candidate')} on {request.machine.name}"]
     if any(one.cycles < found.ranked[0].cycles for one in found.ranked):
         notes.append("what costs less than the pick does not save enough to be sure of")
-    notes += [f"{times} tunings refused by {rule}" for rule, times in found.refused.items()]
+    notes += [f"{counted(times, 'tuning')} refused by {rule}" for rule, times in found.refused.items()]
     notes += [f"{name} does not serve: {why}" for name, why in found.unserved.items()]
     click.echo("\n".join(f"  {line}" for line in notes))
 

@@ -11,7 +11,7 @@ from imbrex.capture.tally import Tally
 from imbrex.cli.guard import FAILED
 from imbrex.cli.report_file import file_path
 from imbrex.diagnostic import Diagnostic
-from imbrex.numeral import MOST, whole
+from imbrex.numeral import MOST, counted, whole
 from imbrex.whole_file import write_text
 
 __all__ = ["command"]
@@ -46,7 +46,8 @@ def command(model: str, output: Path | None, sizes: dict[str, int], training: bo
     else:
         write_text(text, output)
         calls = sum(tally.problems.values())
-        click.echo(f"{len(tally.problems)} problems, {calls} calls, in {output}")
+        of = counted(len(tally.problems), "problem")
+        click.echo(f"{of}, {counted(calls, 'call')}, in {output}")
     for line in tally.left_lines:
         click.echo(f"left out: {line}", err=True)
     if not tally.problems:

@@ -23,6 +23,7 @@ from imbrex.database.store import Database
 from imbrex.database.text import text
 from imbrex.database.view import Difference, Summary, differences, only_winners, rows_in, summaries
 from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import counted
 from imbrex.problem import problem_text
 from imbrex.whole_file import write_text
 
@@ -53,7 +54,7 @@ def _filters(function: F) -> F:
     return function
 
 
-@command.command("list")
+@command.command("list", short_help="what was tuned, and what it gained")
 @_filters
 @format_option
 def list_(file: str | None, target: str | None, device: str | None, form: str) -> None:
@@ -68,7 +69,7 @@ def list_(file: str | None, target: str | None, device: str | None, form: str) -
     click.echo(f"{len(found)} tuned, {won} with a winner, in {_path(file)}")
 
 
-@command.command("best")
+@command.command("best", short_help="the winners' configurations, as --config takes them")
 @click.argument("sources", nargs=-1, metavar="[PROBLEM]...")
 @_filters
 @format_option
@@ -92,7 +93,7 @@ def best(
     return FAILED if missing else 0
 
 
-@command.command("export")
+@command.command("export", short_help="the rows as text, for version control and import")
 @_filters
 @click.option("--winners", is_flag=True, help="Only the winners, with their verdicts.")
 @click.option(
@@ -110,7 +111,7 @@ def export(
         write_text(lines, Path(output))
 
 
-@command.command("import")
+@command.command("import", short_help="add the rows of texts that export wrote")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--db", "file", metavar="FILE", type=file_name, help="Another database than the user's.")
 def import_(files: tuple[str, ...], file: str | None) -> None:
@@ -118,7 +119,7 @@ def import_(files: tuple[str, ...], file: str | None) -> None:
     _merge(files, file)
 
 
-@command.command("merge")
+@command.command("merge", short_help="add the rows of other databases")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--db", "file", metavar="FILE", type=file_name, help="Another database than the user's.")
 def merge(files: tuple[str, ...], file: str | None) -> None:
@@ -126,7 +127,7 @@ def merge(files: tuple[str, ...], file: str | None) -> None:
     _merge(files, file)
 
 
-@command.command("diff")
+@command.command("diff", short_help="what two databases tell differently")
 @click.argument("first", metavar="FIRST")
 @click.argument("second", metavar="SECOND")
 @format_option
@@ -142,7 +143,7 @@ def diff(first: str, second: str, form: str) -> None:
     click.echo(f"{len(found)} differ; {first} is faster in {faster[0]}, {second} in {faster[1]}")
 
 
-@command.command("prune")
+@command.command("prune", short_help="remove rows")
 @_filters
 @click.option("--version", metavar="VERSION", help="Trials that this version of Imbrex made.")
 @click.option("--older-than", "days", type=click.IntRange(min=0), metavar="DAYS", help="Rows of before.")
@@ -165,7 +166,7 @@ def prune(
         raise Diagnostic(f"there is no database {path}")
     with Database(path) as db:
         gone = db.prune(which, is_rehearsal)
-    click.echo(f"{gone} rows {'would go' if is_rehearsal else 'went'} from {path}")
+    click.echo(f"{counted(gone, 'row')} {'would go' if is_rehearsal else 'went'} from {path}")
 
 
 def _path(file: str | None) -> Path:
@@ -195,7 +196,7 @@ def _merge(files: Sequence[str], file: str | None) -> None:
         for name, rows in found:
             before = db.count()
             db.add(rows)
-            click.echo(f"{name}: {len(rows)} rows, {db.count() - before} of them new")
+            click.echo(f"{name}: {counted(len(rows), 'row')}, {db.count() - before} of them new")
 
 
 def _cells(one: Summary) -> Sequence[str]:

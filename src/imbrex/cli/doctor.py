@@ -26,6 +26,7 @@ from imbrex.database.lookup import calibration
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import BF16, F32, I8
 from imbrex.kernel import CPU, compile
+from imbrex.numeral import counted
 from imbrex.problem import Conv2d
 from imbrex.run.cpu import short_way, thread_count
 from imbrex.run.cuda.driver import cuda_here, driver_version, gpu_text
@@ -135,10 +136,8 @@ def _cache() -> Finding:
     if found.root is None:
         return Finding("cache", "missing", "; ".join([*lines, "every kernel is compiled anew"]), mend)
     entries = found.entries()
-    lines = [
-        f"{found.root.parent}: {len(entries)} entries, {bytes_text(sum(e.size_bytes for e in entries))}",
-        *lines,
-    ]
+    size = bytes_text(sum(entry.size_bytes for entry in entries))
+    lines = [f"{found.root.parent}: {counted(len(entries), 'entry')}, {size}", *lines]
     lines += [] if found.shared_root is None else [f"also reads {found.shared_root.parent}"]
     at = found.root
     while not at.exists() and at != at.parent:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 import click
@@ -27,7 +26,7 @@ from imbrex.ir.printed import print_module
 from imbrex.kernel.choice import Choice
 from imbrex.kernel.decided import decided
 from imbrex.kernel.options import CompileOptions
-from imbrex.numeral import MOST
+from imbrex.numeral import MOST, counted
 from imbrex.pipeline import Request, configuration_of, levels
 from imbrex.problem import Operand, Problem, problem_text
 from imbrex.problem.run_time import expect_fixed
@@ -35,23 +34,7 @@ from imbrex.problem.run_time import expect_fixed
 __all__ = ["command", "explained"]
 
 
-TOPICS = {"mma": "mma", "swizzle": "swizzle", "schedule": "schedule"}
-"""First words that are no problem, and the modules that answer them."""
-
-
-class Explain(click.Command):
-    """`explain`, whose first word may be one of TOPICS: then the rest is about that, not about problems."""
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        if not args or args[0] not in TOPICS:
-            return super().make_context(info_name, args, parent, **extra)
-        topic: click.Command = import_module(f"imbrex.cli.{TOPICS[args[0]]}").command
-        return topic.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
-
-
-@click.command("explain", cls=Explain, short_help="show the maps, the tuning and every level of the IR")
+@click.command("explain", short_help="show the maps, the tuning and every level of the IR")
 @sources
 @choices
 @format_option
@@ -237,7 +220,7 @@ def _operand_text(view: OperandView) -> Iterator[str]:
 def _tuning_text(product: Product, machine: Machine) -> Iterator[str]:
     refused = sum(product.refused.values())
     why = ", ".join(f"{count} by {rule}" for rule, count in product.refused.items())
-    listed = f"{product.candidates} candidates on {machine.name}" + (
+    listed = f"{counted(product.candidates, 'candidate')} on {machine.name}" + (
         f", {refused} refused: {why}" if why else ""
     )
     if product.tuning is None:

@@ -20,6 +20,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel
 from imbrex.library.cuda import cuda_library
 from imbrex.library.make import Source, library, sourced
+from imbrex.numeral import counted
 from imbrex.problem import problem_text
 
 __all__ = ["build_library"]
@@ -93,12 +94,12 @@ def _show(report: dict[str, Any], output: str, form: str) -> None:
     )
     click.echo(f"{where}: {files}")
     if report["total_ns"] is not None:
-        total = seconds_text(report["total_ns"] / 1e9)
-        click.echo(f"all {report['calls']} calls, as often as asked for, take {total} on {_threads(report)}")
+        total, calls = seconds_text(report["total_ns"] / 1e9), counted(report["calls"], "call")
+        click.echo(f"all {calls}, as often as asked for, take {total} on {_threads(report)}")
 
 
 def _threads(report: dict[str, Any]) -> str:
-    return "1 thread" if report["threads"] == 1 else f"{report['threads']} threads"
+    return counted(report["threads"], "thread")
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from imbrex.cli.text import json_text
 from imbrex.index.map import Map
+from imbrex.numeral import counted
 from imbrex.view.mma import (
     CHIPS,
     OPERANDS,
@@ -145,7 +146,9 @@ def listing(found: Sequence[Instruction]) -> Answer:
         }
         for i in found
     ]  # fmt: skip
-    return Answer(f"{len(found)} matrix instructions; cycles on each chip", columns, tuple(rows), value)
+    return Answer(
+        f"{counted(len(found), 'matrix instruction')}; cycles on each chip", columns, tuple(rows), value
+    )
 
 
 def register_of(found: Instruction, operand: Operand, wanted: Element) -> Answer:

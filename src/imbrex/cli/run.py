@@ -16,7 +16,7 @@ from imbrex.cli.source import ProblemEntry
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
 from imbrex.cli.useful import useful_rows
 from imbrex.kernel import Kernel
-from imbrex.numeral import MOST
+from imbrex.numeral import MOST, counted
 from imbrex.problem import Gemm, problem_text
 from imbrex.run.host_machine import host_machine
 from imbrex.run.time import Timing, measure
@@ -199,7 +199,7 @@ def _verdict(verdict: Verdict) -> str:
 
 def _time_text(timing: Timing, kernel: Kernel) -> str:
     median, deviation = seconds_text(timing.median_ns / 1e9), seconds_text(timing.mad_ns / 1e9)
-    threads = "1 thread" if kernel.threads == 1 else f"{kernel.threads} threads"
+    threads = counted(kernel.threads, "thread")
     where = threads if kernel.target.is_native else f"a {kernel.target}"
     return f"{median} (median of {len(timing.samples_ns)}, deviation {deviation}) on {where}"
 

@@ -22,6 +22,7 @@ from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.explore.products import products
+from imbrex.numeral import counted
 from imbrex.pipeline import Request
 from imbrex.problem import problem_text
 from imbrex.problem.run_time import expect_fixed
@@ -127,7 +128,7 @@ def _order_why(orders: list[RasterOffer], machine: Machine, at_a_time: int) -> s
     size = f"{cache.bytes >> 20} MiB of L2"
     where = f"{cache.xcds} dies with {size} each" if cache.xcds > 1 else size
     found = f"the order of their numbers finds {plain.hit_rate:.1%} of tiles in L2"
-    head = f"{where}, {at_a_time} workgroups at a time: {found}"
+    head = f"{where}, {counted(at_a_time, 'workgroup')} at a time: {found}"
     best = orders[1] if len(orders) > 1 else plain
     if best.hit_rate < plain.hit_rate + GAIN:
         return f"{head}, and no order {GAIN:.0%} more"

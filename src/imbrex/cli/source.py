@@ -139,9 +139,18 @@ def _read(source: str, skipped: Skipped) -> list[ProblemEntry]:
                 return _parsed(read_bounded(file, source), source, skipped)
         except OSError as error:
             raise Diagnostic(f"cannot read '{source}': {_reason(error)}") from None
-    if len(source.split()) == 1 and not source.lstrip().startswith(("{", "[")):
+    if _names_a_file(source):
         raise Diagnostic(f"'{source}' is no file, and no problem", hint=_example())
     return stated(source, skipped)
+
+
+def _names_a_file(source: str) -> bool:
+    """Is what is no file one word, or words that end as files' names do and have no flag among them?"""
+    words = source.split()
+    if source.lstrip().startswith(("{", "[", *IR_WORDS)) or "\n" in source:
+        return False
+    is_path = os.path.splitext(source)[1] != "" or os.sep in source
+    return len(words) == 1 or (len(words) > 1 and is_path and not any(w.startswith("-") for w in words))
 
 
 def stated(text: str, skipped: Skipped | None = None) -> list[ProblemEntry]:

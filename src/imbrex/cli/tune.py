@@ -25,7 +25,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.constraints import Constraints
 from imbrex.kernel.tuned import EFFORTS, Effort
 from imbrex.kernel.warm import builders_of
-from imbrex.numeral import MOST, whole
+from imbrex.numeral import MOST, counted, whole
 from imbrex.problem import Problem, problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
 from imbrex.tuner.campaign import Plan, Refused, Tuner
@@ -237,7 +237,7 @@ class Shown:
         fresh = sum(one.fresh for one, _ in tuned)
         refused = _counts(tuned)
         seconds = time.monotonic() - self.started
-        made = f"{fresh} trial{'s' * (fresh != 1)} in {seconds_text(seconds)}"
+        made = f"{counted(fresh, 'trial')} in {seconds_text(seconds)}"
         sentences = [f"{made}, kept in {path}"]
         if tuned and not fresh and all(one.is_done for one, _ in tuned):
             sentences = [f"nothing to do: all that was asked for was measured before, in {path}"]
@@ -250,7 +250,7 @@ class Shown:
                 f"timed on devices that differ, each problem on one: {', '.join(names.values())}"
             )
         left = len(self.plan.problems) - len(self.outcomes)
-        begun = f"{left} of {len(self.plan.problems)} problems were not begun"
+        begun = f"{left} of {counted(len(self.plan.problems), 'problem')} not begun"
         sentences += [f"{begun}; the same command goes on with them"] * (left > 0)
         sentences += [f"skipped {line}" for line in self.skipped.lines]
         click.echo("\n".join(sentences))

@@ -22,6 +22,7 @@ from imbrex.kit.cases import Case, cases_of
 from imbrex.kit.make import archive, press_of
 from imbrex.kit.report import Found, Report, read
 from imbrex.limit import expect_path
+from imbrex.numeral import counted
 from imbrex.whole_file import write_bytes
 
 __all__ = ["command"]
@@ -46,8 +47,8 @@ def command(
     output: str | None,
     report: Path | None,
 ) -> int:
-    """Write a kit for an AMD GPU that is not here: code objects, a program that checks and times them
-    (Python, NumPy and the HIP runtime; no Imbrex), and what has to come out.
+    """Write a kit for an AMD GPU that is not here, which --target names: code objects, a program that checks
+    and times them (Python, NumPy and the HIP runtime; no Imbrex), and what has to come out.
 
     Without a PROBLEM: small ones of every family, type and direction, and some large ones.  With --read: the
     program's report, times beside the model's predictions.
@@ -75,7 +76,7 @@ def command(
         click.echo(json_text(facts))
     else:
         size = bytes_text(len(data))
-        click.echo(f"{output}: {len(cases)} kernels for {target}, {timed} of them timed, {size}")
+        click.echo(f"{output}: {counted(len(cases), 'kernel')} for {target}, {timed} of them timed, {size}")
         click.echo(f"there: tar xf {Path(output).name} && python3 kit/verify.py")
         click.echo("here again: imbrex verify --read report.json")
     skipped.show(on_errors=form == "json")
@@ -112,7 +113,7 @@ def _show(report: Report, form: str) -> int:
         ("GPU", report.device),
         ("kit", f"{report.kit}, for {report.target}, by Imbrex {report.version}"),
         ("when", report.when),
-        ("right", f"{len(report.cases) - len(report.wrong)} of {len(report.cases)} kernels"),
+        ("right", f"{len(report.cases) - len(report.wrong)} of {counted(len(report.cases), 'kernel')}"),
     ]
     if report.mean_ratio is not None:
         rows.append(("measured / predicted", f"{report.mean_ratio:.2f} in the geometric mean"))

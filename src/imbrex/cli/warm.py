@@ -22,6 +22,7 @@ from imbrex.cli.source import problems_of, weighted
 from imbrex.cli.text import json_text, seconds_text
 from imbrex.kernel.constraints import Constraints
 from imbrex.kernel.warm import CompileJob, Warmed, warmed
+from imbrex.numeral import counted
 from imbrex.problem import problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
 
@@ -70,9 +71,10 @@ def _summary(found: list[Warmed], skipped: Skipped, seconds: float) -> None:
     fresh = [one for one in found if one.seconds]
     there = len(found) - len(fresh) - len(failed)
     work = seconds_text(sum(one.seconds for one in fresh))
-    counts = [f"{len(fresh)} kernels compiled in {seconds_text(seconds)} ({work} of work)"] if fresh else []
-    counts += [f"{there} were there"] if there else []
-    counts += [f"{len(failed)} have none"] if failed else []
+    took = f"compiled in {seconds_text(seconds)} ({work} of work)"
+    counts = [f"{counted(len(fresh), 'kernel')} {took}"] if fresh else []
+    counts += [f"{there} {'was' if there == 1 else 'were'} there"] if there else []
+    counts += [f"{len(failed)} {'has' if len(failed) == 1 else 'have'} none"] if failed else []
     lines = [f"no kernel of {problem_text(one.problem)}: {one.error}" for one in failed]
     click.echo("\n".join([", ".join(counts) or "there is no problem to compile", *lines]))
     skipped.show()

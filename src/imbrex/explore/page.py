@@ -18,7 +18,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from imbrex.explore.study import Study
+from imbrex.explore.studies import Study
 from imbrex.explore.svg import STYLE
 
 __all__ = ["Form", "page"]

@@ -41,6 +41,7 @@ from imbrex.ir.shape import shape_of
 from imbrex.ir.to_product import stated, to_product
 from imbrex.lower.build import program
 from imbrex.lower.warpgroup.text import described
+from imbrex.numeral import counted
 from imbrex.pipeline import Request, configuration_of, levels, telling
 from imbrex.problem import Conv2d
 from imbrex.view.mma.vector import CPU_UNITS
@@ -282,8 +283,9 @@ def _predicted(plan: XdlopsPlan) -> dict[str, str]:
     needs = ", ".join(f"{name} {clocks:.0f}" for name, clocks in bounds_of(plan, groups).items())
     busy = f"{whole.in_loop:.0%} in the loop, {whole.busy:.0%} in all"
     speed = f"{whole.flops_per_second(flops) / 1e12:.1f} TFLOP/s at {whole.hz / 1e9:.2f} GHz"
+    waves = counted(waves_of_simd(plan), "wave")
     return {
-        "residents": f"{groups} workgroups a compute unit, {waves_of_simd(plan)} waves a SIMD",
+        "residents": f"{counted(groups, 'workgroup')} a compute unit, {waves} a SIMD",
         "step": f"{step.clocks:.0f} clocks of a compute unit's workgroups: at least {needs}",
         "prediction": f"matrix units busy {busy}, {speed} with one workgroup a tile; measured by nobody",
     }
@@ -305,7 +307,7 @@ def _of_warpgroups(plan: WarpgroupPlan) -> dict[str, str]:
 def _of_cpu(plan: CpuPlan, share: float, threads: int) -> dict[str, str]:
     t: CpuTuning = plan.tuning
     rows_are, columns_are = ("gemmN", "gemmM") if t.swapped else ("gemmM", "gemmN")
-    tiles, workers = CPU_UNITS[t.unit].tiles, "1 thread" if threads == 1 else f"{threads} threads"
+    tiles, workers = CPU_UNITS[t.unit].tiles, counted(threads, "thread")
     held = f"registers of {t.vector_lanes}" if tiles is None else f"tiles of {tiles.rows} x {t.vector_lanes}"
     return {
         "block": f"{plan.block_rows} {rows_are} x {plan.block_columns} {columns_are} x {plan.block_k} gemmK",

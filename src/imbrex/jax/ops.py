@@ -252,7 +252,7 @@ def _finish(
     ):
         found = _shaped(name, array, wanted)
         if found is not None:
-            added[role] = found
+            added[role] = found = _strong(found, of.numpy)
             if dtype(found.dtype.name) != of:
                 raise TypeError(f"'{name}' should be of {np.dtype(of.numpy)}, got {found.dtype}")
     name = "" if activation is None else expect_activation(activation)
@@ -281,6 +281,7 @@ def _factors(first: str, one: Any, second: str, other: Any, rank: int | None = N
     for name, array in ((first, one), (second, other)):
         if rank is not None and array.ndim != rank:
             raise ValueError(f"'{name}' should have {rank} dimensions, got the shape {array.shape}")
+    one, other = _strong(one, other.dtype), _strong(other, one.dtype)
     if one.dtype != other.dtype:
         raise TypeError(f"'{first}' and '{second}' should be of one type, got {one.dtype} and {other.dtype}")
     if one.dtype.name not in _FACTORS:
@@ -289,6 +290,15 @@ def _factors(first: str, one: Any, second: str, other: Any, rank: int | None = N
         if 0 in array.shape:
             raise ValueError(f"'{name}' has no elements, and arrays without any are not supported")
     return one, other
+
+
+def _strong(array: Any, wanted: Any) -> Any:
+    """The array in that type where its own is a weak one that gives way, as in JAX's functions: that of
+    `jnp.full((4,), 0.5)` beside bfloat16.
+    """
+    is_weak = array.weak_type and array.dtype != wanted
+    gives_way = is_weak and jax.numpy.result_type(array, jax.ShapeDtypeStruct((), wanted)) == wanted
+    return array.astype(wanted) if gives_way else array
 
 
 def _shaped(name: str, value: Any, wanted: Shape) -> Any:

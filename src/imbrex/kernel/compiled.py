@@ -72,7 +72,7 @@ class Kernel:
     schedules: how workgroups share the tiles of each product.
     configuration: all that was chosen, which makes the same code where it is given back.
     choice: who chose it, and what that gains.
-    origin: what it was made of.
+    origin: what it was made of.  sized_from: by `at`, the kernel of any size, and its size.
     """
 
     problem: Problem
@@ -90,9 +90,12 @@ class Kernel:
     configuration: str = ""
     choice: Choice = field(default=Choice("caller"), compare=False)
     origin: Origin | None = field(default=None, repr=False, compare=False)
+    sized_from: tuple[Kernel, int] | None = field(default=None, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The kernel for other processes, where it comes from the cache, or is built again."""
+        if self.sized_from is not None:
+            return Kernel.at, self.sized_from
         if self.origin is None:
             raise TypeError("a kernel that `compile` did not make cannot be sent to another process")
         return self.origin.restored, self.origin[1:]
@@ -293,6 +296,7 @@ class Kernel:
             schedules=tuple(str(product.schedule) for product in chosen.products),
             configuration=str(chosen),
             origin=None,
+            sized_from=(self, size),
         )
 
     def _sized(self, arrays: tuple[Any, ...]) -> Loaded:

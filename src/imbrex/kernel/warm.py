@@ -15,6 +15,7 @@ from imbrex.argument import each, instance, whole
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.make import OFFERED, NotBuilt, compile
 from imbrex.kernel.target import Emulate, Target, target_or_named
+from imbrex.numeral import counted
 from imbrex.problem import Conv2d, Gemm, Problem, parse_problem, problem_text
 from imbrex.run.cpu import thread_count
 from imbrex.run.host_machine import host_machine
@@ -127,7 +128,8 @@ def expect_warmed(found: Sequence[Warmed]) -> None:
     """A Diagnostic of the first problem that has no kernel."""
     failed = [one for one in found if one.error is not None]
     if failed:
-        others = f"; {len(failed) - 1} others have none, either" if len(failed) > 1 else ""
+        many = len(failed) - 1
+        others = f"; {counted(many, 'other')} {'has' if many == 1 else 'have'} none, either" if many else ""
         raise Diagnostic(f"no kernel of {problem_text(failed[0].problem)}: {failed[0].error}{others}")
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import math
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from imbrex.build.cache import Cache
+from imbrex.build.cache import Cache, digest, source_parts
 from imbrex.build.isa import Isa
 from imbrex.build.precompiled import compiled_with, precompiled
 from imbrex.build.toolchain import compile_options, compiler_of, put_sources, run_all
@@ -36,6 +37,8 @@ __all__ = ["Built", "Source", "Unit", "companions", "library", "linked", "row_of
 
 Unit: TypeAlias = tuple[str, tuple[str, ...]]
 """A file that is compiled, and the flags that are its own."""
+OBJECT = "unit.o"
+"""A compiled unit in the cache."""
 TEST_S = 0.05
 """Seconds for the time of one kernel."""
 
@@ -98,7 +101,7 @@ def library(
 
     def compile_some(some: Mapping[str, str], further: tuple[str, ...]) -> None:
         put_sources(some, at)
-        linked(name, _units(sources, further), folder, target.isa, report)
+        linked(name, _units(sources, further), folder, target.isa, report, _keys(sources, target.isa))
 
     put_sources(compiled_with(given, texts, at, compile_some), at)
     for file, text in companions(name, found).items():
@@ -117,24 +120,45 @@ def _units(sources: Sequence[Source], further: tuple[str, ...]) -> list[Unit]:
     return units
 
 
+def _keys(sources: Sequence[Source], isa: Isa) -> dict[str, str]:
+    """The cache's key of each unit of a kernel: of all that it is compiled of.
+
+    What is precompiled for it is no part, since the object is the same without.
+    """
+    compiler, found = compiler_of(isa), dict[str, str]()
+    for one in sources:
+        options = compile_options(isa, one.flags)
+        parts = [*source_parts(one.files), "|", *options, "|", compiler.version, isa.fingerprint]
+        for unit, _ in _units([one], ())[1:]:
+            found[unit] = digest([*parts, "|", unit])
+    return found
+
+
 def linked(
     name: str,
     units: Sequence[Unit],
     folder: Path,
     isa: Isa,
     report: Callable[[str], None] = lambda _: None,
+    keys: Mapping[str, str] | None = None,
 ) -> None:
-    """Compiles the units, as many at once as there are cores, and links them."""
-    at, compiler = folder / "source", compiler_of(isa)
+    """Compiles the units, as many at once as there are cores, and links them.  keys: the cache's, of units
+    that are kept there.
+    """
+    at, compiler, cache, known = folder / "source", compiler_of(isa), Cache(), keys or {}
     jobs = host_machine().cores
-    for first in range(0, len(units), jobs):
-        some = units[first : first + jobs]
-        report(f"compiling {min(first + jobs, len(units))} of {len(units)}")
+    missing = [unit for unit in units if not _is_fetched(cache, known.get(unit[0]), at / f"{unit[0]}.o")]
+    for first in range(0, len(missing), jobs):
+        some = missing[first : first + jobs]
+        report(f"compiling {min(first + jobs, len(missing))} of {len(missing)}")
         commands = [
             (*compiler.compile, *compile_options(isa, flags), "-I.", "-c", unit, "-o", f"{unit}.o")
             for unit, flags in some
         ]
         run_all(compiler, commands, [unit for unit, _ in some], at, is_kept=False)
+        for unit, _ in some:
+            if unit in known:
+                _keep(cache, known[unit], at / f"{unit}.o")
     script, made = f"{name}.map", f"lib{name}.so"
     (at / script).write_text(f"{{ global: {symbol_of(name)}_*; local: *; }};\n", encoding="utf-8")
     before = "" if compiler.link[1:2] == ("ld.lld",) else "-Wl,"
@@ -144,6 +168,23 @@ def linked(
     run_all(compiler, [command], [made], at, is_kept=False)
     for leftover in (*objects, script):
         (at / leftover).unlink()
+
+
+def _is_fetched(cache: Cache, key: str | None, to: Path) -> bool:
+    """Was the object in the cache?  It lies at `to` then."""
+    stored = None if key is None else cache.find(key, (OBJECT,))
+    if stored is not None:
+        shutil.copyfile(stored.directory / OBJECT, to)
+    return stored is not None
+
+
+def _keep(cache: Cache, key: str, made: Path) -> None:
+    """Puts an object that was compiled into the cache."""
+
+    def copied(directory: Path) -> None:
+        shutil.copyfile(made, directory / OBJECT)
+
+    cache.object(key, copied, (OBJECT,))
 
 
 def companions(name: str, found: Sequence[Family], interface: Interface = HOST) -> dict[str, str]:

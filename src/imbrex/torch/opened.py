@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from imbrex.function.batches import open_problem, refuse, tell_once
 from imbrex.kernel.warm import CompileJob, warmed
+from imbrex.numeral import counted
 
 __all__ = ["Opened"]
 
@@ -30,7 +31,8 @@ class Opened:
             made = (CompileJob(of, job.target, job.threads) for of, job in opened if of is not None)
             if not (jobs := list(dict.fromkeys(made))):
                 return
-            of = f"{len(jobs)} kernels are compiled for all further numbers, as 'batches' says"
+            are = "is" if len(jobs) == 1 else "are"
+            of = f"{counted(len(jobs), 'kernel')} {are} compiled for all further numbers, as 'batches' says"
             tell_once("any", f"another number of images or rows than the example's: {of}")
             for job, came in zip(jobs, warmed(jobs, self._jobs), strict=True):
                 if came.error is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from imbrex.numeral import counted
+
 __all__ = ["Replaced", "Row"]
 
 
@@ -68,6 +70,9 @@ class Replaced:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
+        if not self.rows:
+            yield "the model holds no layer that multiplies, such as Conv2d or Linear: 0 swapped"
+            return
         names = [row.name or "(the model)" for row in self.rows]
         width, kinds = (max(map(len, words), default=0) for words in (names, [r.kind for r in self.rows]))
         for name, row in zip(names, self.rows, strict=True):
@@ -75,4 +80,4 @@ class Replaced:
         words = ", filters channels_last" if self.is_last else ""
         if self.ours_s is not None and self.theirs_s is not None:
             words += f"; the model: {self.ours_s * 1e3:.3g} ms, torch's {self.theirs_s * 1e3:.3g}"
-        yield f"{len(self.swapped)} of {len(self.rows)} layers swapped{words}"
+        yield f"{len(self.swapped)} of {counted(len(self.rows), 'layer')} swapped{words}"

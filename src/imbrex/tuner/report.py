@@ -16,6 +16,7 @@ from itertools import accumulate
 from typing import Final
 
 from imbrex.bench.picture import Line, lines_picture
+from imbrex.numeral import counted
 from imbrex.problem import problem_text
 from imbrex.tuner.campaign import Refused
 from imbrex.tuner.outcome import Tuned
@@ -131,7 +132,7 @@ def _rejected(one: Tuned) -> str:
 
 
 def _reasons(one: Tuned) -> Iterator[str]:
-    yield f"{len(one.tried)} of {len(one.found.ranked)} candidates were tried"
+    yield f"{len(one.tried)} of {counted(len(one.found.ranked), 'candidate')} tried"
     yield from (f"{name} does not serve: {why}" for name, why in one.found.unserved.items())
     for tried in one.tried:
         if tried.ns is None:

@@ -90,6 +90,34 @@ def broken():
     raise ValueError("no such thing")
 
 
+def inplace():
+    c, a, b = torch.zeros(2, 3, 5), torch.ones(2, 3, 4), torch.ones(2, 4, 5)
+    c.baddbmm_(a, b, beta=0.5)
+    c[0].addmm_(a[0], b[0])
+    torch._addmm_activation(torch.zeros(5), a[0], b[0])
+    torch.mm(a[0], b[0], out=c[0])
+
+
+@torch.library.custom_op("of_a_library::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x + x
+
+
+def unknown():
+    import imbrex.torch
+
+    nn.Bilinear(2, 3, 4)(torch.ones(5, 2), torch.ones(5, 3))
+    torch.addbmm(torch.zeros(3, 5), torch.ones(2, 3, 4), torch.ones(2, 4, 5))
+    torch.ops.of_a_library.twice(torch.ones(2))
+    imbrex.torch.mm(torch.ones(2, 3), torch.ones(3, 4))
+    F.interpolate(torch.ones(1, 1, 2, 2), scale_factor=2, mode="bilinear")
+
+
+def alone():
+    return layer
+
+
+layer = nn.Linear(4, 4)
 several = 3
 """
 FIRST = "conv -n 2 -c 3 -H 8 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1"
@@ -151,9 +179,33 @@ def test_what_no_problem_states_is_listed(model: Path) -> None:
     assert "this has 3" in three and "scaled_dot_product" in attention
 
 
+def test_products_in_place_and_with_a_factor_of_what_is_added(model: Path) -> None:
+    tally = captured(function_of(model, "inplace"), "inplace", False)
+    plain = "gemm -m 3 -n 5 -k 4"
+    added = [f"{plain} --epilogue 'x + {word}'" for word in ("residual", "bias")]
+    batch = f"{plain} -g 2 --epilogue 'x + residual * 0.5'"
+    assert {problem_text(problem) for problem in tally.problems} == lines([plain, *added, batch])
+    assert not tally.left
+
+
+def test_no_op_that_may_multiply_is_passed_by(model: Path) -> None:
+    tally = captured(function_of(model, "unknown"), "unknown", False)
+    assert not tally.problems
+    reasons = [line.partition(": ") for line in tally.left_lines]
+    assert {name: reason for name, _, reason in reasons} == {
+        "1 aten._trilinear": "no problem states it",
+        "1 aten.addbmm": "no problem states it",
+        "1 of_a_library.twice": "ops of 'of_a_library' are not known",
+        "1 imbrex.product": "a kernel of Imbrex; capture a model before 'replace', or after 'restore'",
+    }
+    assert any("upsample_bilinear2d" in name for name in tally.others)
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [
+        ("layer", "'layer' is a model, and what it is called with is not known"),
+        ("alone", "'alone' gives a model, and not what it is called with"),
         ("missing", "has no function 'missing'"),
         ("several", "has no function 'several'"),
         ("broken", "'broken' ended in ValueError: no such thing"),

@@ -76,6 +76,57 @@ def test_sizes_that_the_file_leaves_open(model: Path, tmp_path: Path) -> None:
             captured(tmp_path / name, {})
 
 
+def saved(path: Path, nodes: list[Any], given: Any, functions: Any = ()) -> Path:
+    """A graph of these nodes, whose last one gives its result."""
+    inputs = [H.make_tensor_value_info(name, FLOAT, shape) for name, shape in given.items()]
+    result = H.make_tensor_value_info(nodes[-1].output[0], FLOAT, None)
+    graph = H.make_graph(nodes, "net", inputs, [result])
+    domains = [H.make_opsetid("", 17), H.make_opsetid("of.mine", 1)]
+    onnx.save(H.make_model(graph, opset_imports=domains, functions=list(functions)), str(path))
+    return path
+
+
+def test_sizes_without_a_name(tmp_path: Path) -> None:
+    product = H.make_node("MatMul", ["a", "b"], ["y"])
+    path = saved(tmp_path / "net.onnx", [product], {"a": [None, 4], "b": [4, 5]})
+    told = "1 MatMul: the size 'a.0' of 'a' is not known; give it with --size a.0=N"
+    assert captured(path, {}).left_lines == [told]
+    assert list(captured(path, {"a.0": 3}).problems) == parse_problem("gemm -m 3 -n 5 -k 4")
+    saved(path, [product], {"a": ["?", 4], "b": [4, 5]})
+    assert captured(path, {}).left_lines[0].endswith("give it with --size '?=N'")
+
+
+def test_shapes_that_the_graph_computes(tmp_path: Path) -> None:
+    """Views of heads, as exporters state them: sizes taken of a shape, computed with, and put together."""
+    node = H.make_node
+    constants = {"zero": [0], "heads": [2], "minus": [-1], "none": [0]}
+    nodes = [
+        *(node("Constant", [], [name], value=onnx.numpy_helper.from_array(__import__("numpy").array(value)))
+          for name, value in constants.items()),
+        node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "zero"], ["n"], axis=0),
+        node("Shape", ["x"], ["columns"], start=1), node("Div", ["columns", "heads"], ["each"]),
+        node("Mul", ["n", "heads"], ["rows"]), node("Concat", ["rows", "each"], ["wanted"], axis=0),
+        node("Cast", ["wanted"], ["real"], to=FLOAT), node("Floor", ["real"], ["whole"]),
+        node("Cast", ["whole"], ["target"], to=onnx.TensorProto.INT64),
+        node("Reshape", ["x", "target"], ["a"]), node("Transpose", ["a"], ["b"], perm=[1, 0]),
+        node("MatMul", ["a", "b"], ["y"]),
+    ]  # fmt: skip
+    path = saved(tmp_path / "net.onnx", nodes, {"x": ["n", 8]})
+    tally = captured(path, {"n": 3})
+    assert list(tally.problems) == parse_problem("gemm -m 6 -n 6 -k 4") and tally.others["Shape"] == 2
+    (told,) = captured(path, {}).left_lines
+    assert "of 'a' does not follow from sizes that are known" in told and "--size" not in told
+
+
+def test_functions_of_the_file_are_what_they_compute(tmp_path: Path) -> None:
+    body = [H.make_node("MatMul", ["a", "b"], ["y"])]
+    function = H.make_function("of.mine", "Layer", ["a", "b"], ["y"], body, [H.make_opsetid("", 17)])
+    nodes = [H.make_node("Layer", ["a", "b"], ["y"], domain="of.mine")]
+    path = saved(tmp_path / "net.onnx", nodes, {"a": [3, 4], "b": [4, 5]}, [function])
+    tally = captured(path, {})
+    assert list(tally.problems) == parse_problem("gemm -m 3 -n 5 -k 4") and not tally.left
+
+
 def one(
     tmp_path: Path, op: str, shapes: dict[str, Any], domain: str = "", types: Any = (), **attributes: Any
 ) -> Any:

@@ -34,6 +34,12 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     "a page of no name": (("tune", GEMM, "--report", ""), "error: a path is empty"),
     "a drawing's file of no name": (("explore", GEMM, "-o", ""), "error: a path is empty"),
     "no such file": (("run", "nothing.txt"), "error: 'nothing.txt' is no file, and no problem"),
+    "no such file, and a space": (("run", "my nets.txt"), "error: 'my nets.txt' is no file, and no problem"),
+    "no such folder, and a space": (
+        ("explain", "my nets/one"),
+        "error: 'my nets/one' is no file, and no pro",
+    ),
+    "words that are no path": (("run", "gem 3 4 5"), "did you mean 'gemm'?"),
     "a directory": (("run", "."), "error: cannot read '.': it is a directory"),
     "an empty line": (("run", " "), "error: the problem is empty"),
     "a malformed line": (("run", "conv -n"), "<text>:1:6: error: '-n' needs a value"),

@@ -31,7 +31,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert found == {large: 1, small: 12}
     told = path.read_text()
     assert told.startswith("# a model\n 1 conv") and "# left out: 1 conv: " in told
-    assert "# left out: 1 lstm: no problem states it\n# ops that multiply nothing: 1 relu\n" in told
+    assert "# left out: 1 lstm: no problem states it\n# other ops: 1 relu\n" in told
 
 
 @pytest.mark.parametrize(

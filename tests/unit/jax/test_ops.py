@@ -274,3 +274,35 @@ def test_the_target_is_that_of_the_default_device(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(jax, "devices", lambda kind: [Device("8.0")])
     with pytest.raises(imbrex.Diagnostic, match="on Hopper GPUs, and JAX's default is 'gpu', a chip"):
         ours.matmul(A, B)
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16", "float32"])
+def test_a_weak_type_gives_way(kind: str) -> None:
+    """Arrays of Python's numbers take the type of what they meet, in every position."""
+    a, b, weak = some(3, 5, kind=kind), some(5, 6, kind=kind), jnp.full((6,), 0.5)
+    rows = jnp.full((3, 6), 1)
+    assert weak.weak_type and rows.weak_type
+    plain = ours.matmul(a, b, bias=weak.astype(kind), residual=rows.astype(kind))
+    np.testing.assert_array_equal(ours.matmul(a, b, bias=weak, residual=rows), plain)
+    for one, other in ((jnp.full((3, 5), 2.0), b), (a, jnp.full((5, 6), 2.0))):
+        got = jax.jit(ours.matmul)(one, other)
+        strong = ours.matmul(one.astype(kind), other.astype(kind))
+        assert got.dtype == kind
+        np.testing.assert_array_equal(got, strong)
+        of_one, of_other = jax.grad(lambda x, y: ours.matmul(x, y).astype("float32").sum(), (0, 1))(
+            one, other
+        )
+        assert (of_one.dtype, of_other.dtype) == (one.dtype, other.dtype)
+    x, w = jnp.full((1, 4, 5, 5), 1.0), some(6, 4, 3, 3, kind=kind)
+    assert (
+        ours.conv2d(x, w, bias=weak).dtype
+        == kind
+        == ours.conv_transpose2d(some(1, 6, 5, 5, kind=kind), w).dtype
+    )
+
+
+def test_a_weak_type_does_not_give_way_to_a_narrower_kind() -> None:
+    with pytest.raises(TypeError, match="should be of one type, got float32 and int8"):
+        ours.matmul(jnp.full((2, 3), 0.5), jnp.ones((3, 4), "int8"))
+    with pytest.raises(TypeError, match="should be of one type, got float32 and bfloat16"):
+        ours.matmul(jnp.ones((2, 3)), jnp.ones((3, 4), "bfloat16"))

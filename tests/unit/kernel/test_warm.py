@@ -86,7 +86,7 @@ def test_the_command(tmp_path: Path) -> None:
     words = [str(lines), "--threads", "1", "--jobs", "1", "--keep-going"]
     told = CliRunner().invoke(command, words, standalone_mode=False)
     assert told.return_value == 0
-    assert "1 kernels compiled" in told.output and "skipped nonsense of nobody" in told.output
+    assert "1 kernel compiled" in told.output and "skipped nonsense of nobody" in told.output
     told = CliRunner().invoke(command, [*words, "--format", "json"], standalone_mode=False)
     (row,) = json.loads(told.stdout)["results"]
     assert row["times"] == 2 and row["seconds"] == 0 and row["error"] is None

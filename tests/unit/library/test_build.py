@@ -192,6 +192,38 @@ def test_sizes_that_are_sums_are_served_and_others_refused(
         assert (c == (np.float32(7) if rows == refused else a @ b + residual)).all()
 
 
+def test_a_kernel_is_compiled_once_for_all_libraries_of_its_name(
+    imbrex: Imbrex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IMBREX_CACHE_DIR", str(tmp_path / "cache"))
+    made: list[str] = []
+
+    def seen(compiler: Any, commands: Any, products: list[str], *more: Any, **named: Any) -> None:
+        made.extend(products)
+        run_all(compiler, commands, products, *more, **named)
+
+    monkeypatch.setattr(make, "run_all", seen)
+
+    def built(*problems: str) -> tuple[list[str], bytes]:
+        made.clear()
+        assert imbrex("build", "--library", "net", *problems, "-o", str(tmp_path / "net")).code == 0
+        return sorted(made), (tmp_path / "net" / "libnet.so").read_bytes()
+
+    first, library = built(*NET)
+    units = [unit for unit in first if unit not in ("library.cpp", "libnet.so")]
+    assert len(units) == 2
+    again, same = built(*NET)
+    assert again == ["libnet.so", "library.cpp"] and same == library
+    more, _ = built(*NET, "gemm -m 5 -n 9 -k 3")
+    assert len(more) == 3 and not set(units) & set(more)
+    changed, _ = built(f"{NET[0]} -alpha 2", NET[1])
+    assert len(changed) == 3 and units[0] in changed and units[1] not in changed
+    for entry in (tmp_path / "cache").rglob("unit.o"):
+        entry.write_bytes(b"")
+    whole, same = built(*NET)
+    assert whole == first and same == library  # what is damaged is compiled again
+
+
 def test_two_libraries_in_one_process(imbrex: Imbrex, tmp_path: Path) -> None:
     found: list[Any] = []
     for name in ("one", "two"):

@@ -15,6 +15,7 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 import imbrex.torch as ours  # noqa: E402
 from imbrex.bench import networks as models  # noqa: E402
 from imbrex.diagnostic import Diagnostic  # noqa: E402
+from imbrex.numeral import counted  # noqa: E402
 from imbrex.torch import fold  # noqa: E402
 from imbrex.torch import layer as layers  # noqa: E402
 
@@ -240,7 +241,17 @@ def test_what_is_left_has_a_reason(name: str) -> None:
     report = replaced(model, x)
     assert report.rows and all((row.reason or "").startswith(reason) for row in report.rows), report
     assert not any(isinstance(m, layers.Layer) for m in model.modules())
-    assert f"left: {reason}" in str(report) and f"0 of {len(report.rows)} layers swapped" in str(report)
+    none = f"0 of {counted(len(report.rows), 'layer')} swapped"
+    assert f"left: {reason}" in str(report) and none in str(report)
+
+
+def test_a_model_without_layers_is_said_to_have_none() -> None:
+    """As that of an exported program, which calls ops."""
+    x = torch.ones(2, 3)
+    program = torch.export.export(nn.Linear(3, 4), (x,)).module()
+    for model in (nn.ReLU(), program):
+        report = replaced(model, x)
+        assert report.rows == () and str(report).startswith("the model holds no layer that multiplies")
 
 
 def test_one_layer_several_times_and_one_that_is_not_reached() -> None:

@@ -15,6 +15,7 @@ from imbrex.build.amd.lds import LdsCost
 from imbrex.build.amd.occupancy import Occupancy, occupancy
 from imbrex.build.amd.usage import Usage, usages
 from imbrex.chip import GPU_MACHINES
+from imbrex.numeral import counted
 
 __all__ = ["Resources", "resources"]
 
@@ -50,8 +51,8 @@ class Resources:
         spilled = f"{u.spills} spilled, {u.scratch_bytes} bytes of scratch" if u.spills else "none spilled"
         yield "registers", f"{u.vgprs} VGPRs, {u.agprs} AGPRs, {u.sgprs} SGPRs; {spilled}"
         yield "lds", f"{u.lds_bytes} bytes a workgroup of {u.block_size} work items{self._conflicts}"
-        waves = "1 wave" if o.waves_per_simd == 1 else f"{o.waves_per_simd} waves"
-        groups = "1 workgroup" if o.workgroups_per_cu == 1 else f"{o.workgroups_per_cu} workgroups"
+        waves = counted(o.waves_per_simd, "wave")
+        groups = counted(o.workgroups_per_cu, "workgroup")
         yield "occupancy", f"{waves} a SIMD, {groups} a compute unit, bounded by {o.limit}"
         if self.hot_loop is not None:
             yield from _loop_rows(self.hot_loop)

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from imbrex.numeral import counted
+
 __all__ = ["CubinUsage", "Geometry", "KernelResources", "kernel_resources", "usages"]
 
 _ENTRY = re.compile(r"Compiling entry function '(?P<name>[^']+)'")
@@ -113,15 +115,15 @@ class KernelResources:
         u, g = self.usage, self.geometry
         spilled = u.spill_store_bytes + u.spill_load_bytes
         spills = f"{spilled} bytes of spills" if spilled else "none spilled"
-        each = f"{u.registers} of {g.block_size} threads each"
+        each = f"{u.registers} of {counted(g.block_size, 'thread')} each"
         yield "registers", f"{each}; {spills}, {u.stack_bytes} bytes of stack"
         yield (
             "shared",
             f"{self.shared_bytes} bytes a workgroup: {u.static_shared_bytes} static, "
-            f"{g.dynamic_shared_bytes} dynamic; {u.barriers} barriers",
+            f"{g.dynamic_shared_bytes} dynamic; {counted(u.barriers, 'barrier')}",
         )
         groups = self.workgroups_per_processor
-        many = "1 workgroup" if groups == 1 else f"{groups} workgroups"
+        many = counted(groups, "workgroup")
         yield "occupancy", f"{many} a processor, clusters of {g.cluster}"
         yield from (("error", error) for error in self.errors)
         yield from (("remark", r) for r in u.remarks if r not in self.errors)

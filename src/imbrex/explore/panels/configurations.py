@@ -12,6 +12,7 @@ from imbrex.explore.measured import measured_of
 from imbrex.explore.panel import Panel, Row, Table
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, label, line
+from imbrex.numeral import counted
 
 __all__ = ["configurations", "shown_of"]
 
@@ -28,7 +29,8 @@ def configurations(subject: Subject) -> Panel:
     measured, where = measured_of(subject)
     ranked = found.ranked
     chosen = str(subject.configuration)
-    said = [f"{len(ranked)} candidates on {subject.request.machine.name}; the first is the model's pick."]
+    many = counted(len(ranked), "candidate")
+    said = [f"{many} on {subject.request.machine.name}; the first is the model's pick."]
     if any(one.cycles < ranked[0].cycles for one in ranked):
         said.append("What costs less than the pick does not save enough to be sure of.")
     why = _reasons(subject) if found.refused else {}

@@ -21,6 +21,7 @@ from imbrex.lower.lds_traffic import Moved, moved
 from imbrex.lower.stmt import Kernel
 from imbrex.lower.warpgroup.pipeline import Lanes, Pipeline
 from imbrex.lower.warpgroup.text import described
+from imbrex.numeral import counted
 from imbrex.view.tensor import Box, Walk
 
 __all__ = ["loads"]
@@ -133,7 +134,7 @@ class Wide:
         lanes = int(self.exists.sum())
         missing = "" if lanes == len(self.exists) else f", {len(self.exists) - lanes} fail their guards"
         at = f" (at {self.where})" if self.where else ""
-        lines = "1 line" if self.lines == 1 else f"{self.lines} lines"
+        lines = counted(self.lines, "line")
         return (
             f"{self.bytes_per_lane} bytes a lane, {lanes} lanes{missing}{at}: {used} bytes of "
             f"{lines} of {LINE_BYTES}, {part:.0%} of what comes"

@@ -13,6 +13,7 @@ from typing import Final
 from imbrex.explore.panel import Listing, Panel, Table, rows
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, label, line
+from imbrex.numeral import counted
 
 __all__ = ["source"]
 
@@ -123,7 +124,9 @@ def _drawn(listings: Sequence[Listing]) -> str:
     for at, one in enumerate(listings):
         y, long = 34 + at * row, max(6.0, width * len(one.lines) / most)
         parts.append(label(left - 8, y + 14, one.name, "end"))
-        parts.append(box(left, y, long, row - 8, "plain", "", f"{one.name}: {len(one.lines)} lines"))
+        parts.append(
+            box(left, y, long, row - 8, "plain", "", f"{one.name}: {counted(len(one.lines), 'line')}")
+        )
         parts += _stripes(one, left, y, long, row - 8)
         parts.append(label(left + long + 6, y + 14, len(one.lines), "soft"))
         if at:

@@ -131,7 +131,8 @@ def _parent(given: argparse.Namespace, kit: JsonObject, cases: Sequence[JsonObje
         if first == before:
             raise Refused("the process that runs kernels ended before any of them")
     wrong = sum(not one["is_right"] for one in report["cases"])
-    print(f"{len(cases) - wrong} of {len(cases)} kernels are right; send back {given.output}")
+    many = "1 kernel is" if len(cases) == 1 else f"{len(cases)} kernels are"
+    print(f"{len(cases) - wrong} of {many} right; send back {given.output}")
     return WRONG if wrong else RIGHT
 
 
