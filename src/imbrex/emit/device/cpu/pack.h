@@ -313,7 +313,7 @@ static void pack_transposed(T *dst, const S *src, const view<T, L, G, Rows, Lane
         vec<T> square[W];
         load_transposed<T>(square, W, row);
         put_square<Panel>(dst, group, square);
-      } else if (loads_halves && is_same<T, S> && left > 0 && is_plain) {
+      } else if (left > 0 && is_plain) {
         vec<T> square[W];
         load_transposed<T>(square, left, row);
         put_square<Panel>(dst, group, square);
