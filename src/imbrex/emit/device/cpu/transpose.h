@@ -173,6 +173,14 @@ template <class T, class At> IMBREX_INLINE void load_transposed(vec<T> (&rows)[w
   }
 }
 
+// The same of the lanes of `mask`, in each row.
+template <class T, class At>
+IMBREX_INLINE void load_transposed(vec<T> (&rows)[width<T>], int count, const At &at, mask_t mask) {
+#pragma GCC unroll 16
+  for (int i = 0; i < width<T>; ++i) rows[i] = i < count ? load<T>(at(i), mask) : vec<T>{};
+  transpose<T>(rows);
+}
+
 // W x W turned elements to dst[lane][Panel], of a panel the lanes from `group` on.
 template <int Panel, class T> IMBREX_INLINE void put_square(T *dst, int group, const vec<T> (&square)[width<T>]) {
   constexpr int W = width<T>;
