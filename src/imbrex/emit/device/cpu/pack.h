@@ -314,7 +314,7 @@ static void pack_transposed(T *dst, const S *src, const view<T, L, G, Rows, Lane
         vec<T> square[W];
         load_transposed<T>(square, W, row);
         put_square<Panel>(dst, group, square);
-      } else if (left > 0 && is_plain) {
+      } else if ((has_masks || (loads_halves && is_same<T, S>)) && left > 0 && is_plain) {
         vec<T> square[W];
         if constexpr (has_masks)
           load_transposed<T>(square, left, row, view.class_mask[v][0]);
