@@ -247,7 +247,8 @@ def _operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
     price = prices.read_in_place if is_in_place else _b_price(plan, prices)
     packed = plan.blocks[0] * _lines_of_b(plan) * gemm.k / t.vector_lanes * price
     packed += 0.0 if is_in_place else plan.blocks[0] * _far_rows(plan, machine)
-    columns = plan.blocks[0] * _summed_columns(plan) * gemm.k / t.vector_lanes * _column_price(plan, prices)
+    each = (_b_along_k if gemm.b.run[0] > gemm.b.run[1] else _b_price)(plan, prices)
+    columns = plan.blocks[0] * _summed_columns(plan) * gemm.k / t.vector_lanes * each
     if CPU_UNITS[t.unit].tiles is not None:  # what passes by is in `tile_feed`
         return packed
     held = plan.panel_k * (t.n_per_thread if t.stationary == "b" else plan.block_columns) * size
@@ -312,12 +313,6 @@ def _b_price(plan: CpuPlan, prices: Prices) -> float:
     turned = prices.turned if lies_whole(gemm.b, (gemm.g, gemm.k, gemm.n)) else prices.transpose
     across = _b_along_k(plan, prices) + turned / t.together * plan.panel_k / plan.block_k
     return min(_copied(gemm.b, 1, t.vector_lanes, prices), across)
-
-
-def _column_price(plan: CpuPlan, prices: Prices) -> float:
-    """Packing a vector of a column that is summed along K: copied where it lies along K."""
-    is_along_k = plan.oriented.b.run[0] > plan.oriented.b.run[1]
-    return _b_along_k(plan, prices) if is_along_k else _b_price(plan, prices)
 
 
 def _b_along_k(plan: CpuPlan, prices: Prices) -> float:

@@ -303,7 +303,7 @@ static void pack_transposed(T *dst, const S *src, const view<T, L, G, Rows, Lane
     for (int group = 0; group < Panel; group += W) {
       const int64_t *offset = view.row_offset + first + group;
       const int left = view.rows - first - group;
-      const bool is_full = view.is_full[v], is_alike = is_full || (has_masks && view.classes == 1); // a last vector of k may be cut
+      const bool is_full = view.is_full[v], is_alike = is_full || (turns_cut_rows && view.classes == 1); // a last vector of k may be cut
       const bool is_plain = is_alike && view.is_plain(v, 1);
       const S *p = src + view.spans[v][0].base;
       const auto row = [&](int i) IMBREX_INLINED {
@@ -314,9 +314,9 @@ static void pack_transposed(T *dst, const S *src, const view<T, L, G, Rows, Lane
         vec<T> square[W];
         load_transposed<T>(square, W, row);
         put_square<Panel>(dst, group, square);
-      } else if ((has_masks || (loads_halves && is_same<T, S>)) && left > 0 && is_plain) {
+      } else if ((turns_cut_rows || (loads_halves && is_same<T, S>)) && left > 0 && is_plain) {
         vec<T> square[W];
-        if constexpr (has_masks)
+        if constexpr (turns_cut_rows)
           load_transposed<T>(square, left, row, view.class_mask[v][0]);
         else
           load_transposed<T>(square, left, row);

@@ -140,6 +140,13 @@ constexpr bool loads_halves = true;
 constexpr bool loads_halves = false;
 #endif
 
+// Are few rows, and rows that are cut, loaded side by side?  Elsewhere nobody has timed it, and it is more code.
+#if defined(IMBREX_AVX512)
+constexpr bool turns_cut_rows = true;
+#else
+constexpr bool turns_cut_rows = false;
+#endif
+
 template <class T, class P> constexpr bool is_pointer_to = false;
 template <class T> constexpr bool is_pointer_to<T, const T *> = true;
 
