@@ -180,9 +180,9 @@ DEPTHWISE = {"groups": 40, **SAME}
 SMALL = "v1:general:64,32,32,4,2,2"
 FURTHER = {
     "conv_runs": Emitted(
-        Conv2d("forward", 1, 3, 14, 96, 48, 3, 3, dtype="i8", **SAME, **NHWC),
+        Conv2d("forward", 1, 3, 14, 96, 32, 3, 3, dtype="i8", **SAME, **NHWC),
         "cpu",
-        "v1:cpu:8,48,96,48,64,16,k_blocked,a,swapped,vpdpbusd",
+        "v1:cpu:8,32,96,32,64,16,k_blocked,a,swapped,vpdpbusd",
         isa="avx512_vnni",
     ),
     "conv_vectors": Emitted(

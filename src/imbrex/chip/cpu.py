@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from imbrex.chip.cpu_prices import MESH_PRICES, NARROW_PRICES
+from imbrex.chip.cpu_prices import MESH_PRICES, NARROW_PRICES, WIDE_PRICES
 from imbrex.chip.machine import CpuMachine
 
 __all__ = ["LEVELS"]
@@ -30,6 +30,7 @@ AVX512: Final = CpuMachine(
     march="x86-64-v4",
     features=V4,
     halved_on=("AuthenticAMD 25",),
+    prices=WIDE_PRICES,
 )
 AVX512_VNNI: Final = replace(
     AVX512,

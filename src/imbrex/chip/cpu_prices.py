@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["MESH_PRICES", "NARROW_PRICES", "PRICES", "Level", "Prices"]
+__all__ = ["MESH_PRICES", "NARROW_PRICES", "PRICES", "WIDE_PRICES", "Level", "Prices"]
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,13 @@ class Prices:
     """Measured on one Zen 4 core at 3.7 GHz with the device headers, f32, 16 lanes; cycles for one vector.
 
     copy: a load and a store of 16 neighbours; a vector of several stretches takes a load for each.
-    transpose: what turning 16 x 16 adds to each vector of it.  gather, scatter: element by element.
+    transpose: what turning 16 x 16 adds to each vector of it; turned: of a matrix, which is loaded as it is.
+    gather, scatter: element by element.
     """
 
     copy: float = 4.0
     transpose: float = 11.0
+    turned: float = 11.0
     gather: float = 36.0
     cut: float = 7.5  # a copy of neighbours along K, where the edges of an image cut them
     store: float = 8.0
@@ -74,9 +76,15 @@ class Prices:
 
 PRICES = Prices()
 
+WIDE_PRICES = replace(PRICES, turned=5.0)
+"""x86 cores with 32 registers of 64 bytes, which turn 16 x 16 elements in 64 shuffles: on a Zen 4 a matrix
+that is turned takes 6 cycles a vector more than one that is read in place, of 16 x 16 to 1008 x 1008.
+"""
+
 MESH_PRICES = replace(
     PRICES,
     transpose=4.8,
+    turned=4.8,
     column=2.04,
     load=0.068,
     read_in_place=1.06,

@@ -26,8 +26,9 @@ _CPU: Final = (
     (
         "cycles a vector",
         4.0,
-        "prices.copy prices.transpose prices.gather prices.store prices.store_piece prices.store_transpose "
-        "prices.scatter prices.column prices.load prices.read_in_place prices.store_in_place",
+        "prices.copy prices.transpose prices.turned prices.gather prices.store prices.store_piece "
+        "prices.store_transpose prices.scatter prices.column prices.load prices.read_in_place "
+        "prices.store_in_place",
     ),
     ("cycles an element", 4.0, "prices.broadcast"),
     ("cycles an accumulator", 4.0, "prices.sum"),

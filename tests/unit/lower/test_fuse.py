@@ -213,6 +213,15 @@ def test_short_runs_of_rows_that_are_evenly_apart_are_read_in_place() -> None:
         assert product.k == (27 if is_copied else 36)
 
 
+def test_short_runs_of_few_rows_are_copied_where_many_columns_would_be_parted_into_words() -> None:
+    """A gradient of images in NCHW has nine taps together in a filter: no whole words of bf16, but of f32."""
+    for op, unit, is_copied in (("convbfp16", ",vdpbf16ps", True), ("conv", "", False)):
+        (problem,) = parse_problem(f"{op} -n 1 -c 36 -H 12 -W 12 -k 32 -y 3 -x 3 -p 1 -q 1 -F 2")
+        tuning = f"v1:cpu:6,32,36,160,288,16,k_blocked,a,straight{unit}"
+        product = the_product(problem, tuning, "avx512_bf16")
+        assert isinstance(product.a, Window) is is_copied
+
+
 def test_two_steps_of_k_keep_sums_that_c_cannot_hold() -> None:
     tuning = "v1:cpu:10,32,40,64,32,16,k_blocked,b,straight"
     for dtype, is_narrow in ((F16, True), (F32, False)):

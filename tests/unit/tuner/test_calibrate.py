@@ -35,7 +35,7 @@ from imbrex.tuner.samples import problems_for, spread
 from imbrex.tuner.task import Build, Built, Contest, Contested, Probe, Probed, Work
 
 PLAIN = replace(machine_on(host_machine(), "cpu", 1), prices=PRICES)
-OTHER = with_parameters(PLAIN, [("prices.apart.l2", 0.02), ("prices.transpose", 30.0), ("prices.sum", 6.0)])
+OTHER = with_parameters(PLAIN, [("prices.apart.l2", 0.02), ("prices.turned", 30.0), ("prices.sum", 6.0)])
 TEXTS = (
     "gemm -m 64 -n 64 -k 64", "gemm -m 16 -n 128 -k 128", "gemm -m 96 -n 96 -k 96 -transA 1",
     "gemm -m 33 -n 65 -k 47", "gemm -m 72 -n 72 -k 72 -transB 1",
@@ -121,7 +121,7 @@ def test_what_makes_picks_faster_is_kept_and_what_does_not_is_not(path: Path) ->
     found = run(path)
     assert found.is_kept and found.after < found.before and found.times == ROUNDS[1] * len(TEXTS)
     told = kept(path)
-    assert told is not None and dict(told.parameters)["prices.transpose"] > 15
+    assert told is not None and dict(told.parameters)["prices.turned"] > 15
     assert (told.before, told.after, told.times) == (found.before, found.after, found.times)
 
 
@@ -131,7 +131,7 @@ def test_what_a_machine_is_at_one_trial_and_not_at_another_is_not_fitted_to(path
     found = run(path)
     assert found.is_kept and found.after < found.before
     told = kept(path)
-    assert told is not None and dict(told.parameters)["prices.transpose"] > 15
+    assert told is not None and dict(told.parameters)["prices.turned"] > 15
     Fake.true = PLAIN
     assert run(path).before < 0.01
 

@@ -59,7 +59,7 @@ def parts(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> Mapping[str
         "products": side_by_side(_products(plan, tile_cycles, machine), met(plan) * _feed(plan, machine)),
         "A": _operand_a(plan, machine) + _returning(plan, machine),
         "B": _operand_b(plan, machine),
-        "C": stored(plan, prices) + awaited(plan, machine) + _kept_sums(plan, machine),
+        "C": stored(plan, _summed_columns(plan), prices) + awaited(plan, machine) + _kept_sums(plan, machine),
         "windows": _windows(plan, prices),
     }
 
@@ -247,7 +247,8 @@ def _operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
     price = prices.read_in_place if is_in_place else _b_price(plan, prices)
     packed = plan.blocks[0] * _lines_of_b(plan) * gemm.k / t.vector_lanes * price
     packed += 0.0 if is_in_place else plan.blocks[0] * _far_rows(plan, machine)
-    columns = plan.blocks[0] * _summed_columns(plan) * gemm.k / t.vector_lanes * _b_price(plan, prices)
+    each = (_b_along_k if gemm.b.run[0] > gemm.b.run[1] else _b_price)(plan, prices)
+    columns = plan.blocks[0] * _summed_columns(plan) * gemm.k / t.vector_lanes * each
     if CPU_UNITS[t.unit].tiles is not None:  # what passes by is in `tile_feed`
         return packed
     held = plan.panel_k * (t.n_per_thread if t.stationary == "b" else plan.block_columns) * size
@@ -307,12 +308,18 @@ def _reads_b_in_place(plan: CpuPlan) -> bool:
 
 
 def _b_price(plan: CpuPlan, prices: Prices) -> float:
-    """Packing a vector of B, along the columns or transposed."""
-    b, t = plan.oriented.b, plan.tuning
+    """Packing a vector of B, along the columns or transposed, of which squares are turned whole."""
+    gemm, t = plan.oriented, plan.tuning
+    turned = prices.turned if lies_whole(gemm.b, (gemm.g, gemm.k, gemm.n)) else prices.transpose
+    across = _b_along_k(plan, prices) + turned / t.together * plan.panel_k / plan.block_k
+    return min(_copied(gemm.b, 1, t.vector_lanes, prices), across)
+
+
+def _b_along_k(plan: CpuPlan, prices: Prices) -> float:
+    """Loading a vector of B's neighbours along K."""
+    b = plan.oriented.b
     is_cut = is_cut_at_edges(b, (plan.oriented.g, plan.oriented.k, plan.oriented.n))
-    along = prices.cut if is_cut else _copied_along_k(b, 0, plan, prices)
-    across = along + prices.transpose / t.together
-    return min(_copied(b, 1, t.vector_lanes, prices), across)
+    return prices.cut if is_cut else _copied_along_k(b, 0, plan, prices)
 
 
 def _kept_sums(plan: CpuPlan, machine: CpuMachine) -> float:

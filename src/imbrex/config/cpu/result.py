@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from imbrex.chip import CpuMachine, Prices
-from imbrex.config.context import SAMPLE
+from imbrex.config.context import SAMPLE, round_up
 from imbrex.config.cpu.crowding import crowds
 from imbrex.config.cpu.plan import CpuPlan
 
@@ -17,18 +17,37 @@ __all__ = ["PAGE", "awaited", "stored"]
 
 PAGE: Final = 4096
 """Bytes of a page."""
+TURNED: Final = 0.4
+"""The part of what a vector of C costs that is turned on its way there which turning it is."""
 
 
-def stored(plan: CpuPlan, prices: Prices) -> float:
-    """Cycles in which C is stored, and read again by all steps of K but one."""
-    gemm, t = plan.oriented, plan.tuning
-    vectors = gemm.m * gemm.n / t.vector_lanes * (2 * plan.k_iterations - 1)
+def stored(plan: CpuPlan, summed: int, prices: Prices) -> float:
+    """Cycles in which C is stored, and read again by all steps of K but one.  summed: columns, the last ones,
+    that are summed along K.
+    """
+    gemm, t, times = plan.oriented, plan.tuning, 2 * plan.k_iterations - 1
+    vectors = times * gemm.m * gemm.n / t.vector_lanes
     if gemm.c.step[1] == 1 and gemm.c.run[1] >= min(gemm.n, 4 * t.vector_lanes):
         return vectors * prices.store_in_place
     if gemm.c.step[0] == 1 and gemm.c.run[0] >= min(gemm.m, t.vector_lanes):
         is_crowd = crowds(t.vector_lanes, gemm.m * plan.context.dtype.output.bytes)
-        return vectors * prices.store_transpose * (prices.crowded if is_crowd else 1.0)
+        each = prices.store_transpose * (prices.crowded if is_crowd else 1.0)
+        turned = _turned(plan, gemm.n - summed) * each
+        return times * (turned + _vectors_of_columns(plan, summed) * prices.store_in_place)
     return vectors * prices.scatter
+
+
+def _turned(plan: CpuPlan, columns: int) -> float:
+    """Vectors of so many columns of C that are turned and stored: squares are turned whole, however much of
+    them there is, and each of a square's columns is stored.
+    """
+    turned = _vectors_of_columns(plan, round_up(columns, plan.tuning.vector_lanes))
+    return TURNED * turned + (1 - TURNED) * _vectors_of_columns(plan, columns)
+
+
+def _vectors_of_columns(plan: CpuPlan, columns: int) -> int:
+    """Vectors of rows of so many columns, the last of each partly used."""
+    return columns * -(-plan.oriented.m // plan.tuning.vector_lanes)
 
 
 def awaited(plan: CpuPlan, machine: CpuMachine) -> float:

@@ -26,6 +26,8 @@ BLOCKS_SEEN: Final = (0, 1, 3, 7)
 """Workgroups, since the first ones may have a row of pixels at an edge, and no other."""
 COPY_CYCLES: Final = 20
 """Cycles of copying a vector of a row's elements; a word of zeros takes one for each vector of columns."""
+PART_CYCLES: Final = 3 * 16
+"""Cycles of a vector of B, which goes to such words element by element."""
 
 
 def common_run(lanes: AxisOffsets, steps: For | None) -> int:
@@ -77,7 +79,7 @@ def short_runs(
     rows: AxisOffsets, lanes: AxisOffsets, unit: CpuUnit, height: int, columns: int
 ) -> ShortRuns | None:
     """An A of such runs in panels of `height` rows, where copying it would take longer than the words of
-    zeros do that runs of no whole words make, and most panels are read in place.
+    zeros do that runs of no whole words make, and B on its way there, and most panels are read in place.
     """
     if unit.tiles is not None or unit.rows > 1 or rows.offset.mentions(COUNT) or lanes.count.mentions(COUNT):
         return None
@@ -87,8 +89,9 @@ def short_runs(
     if run < LEAST_RUN or found.words(unit) > MOST_WORDS:
         return None
     zeros = found.padded_k(unit) // unit.packed - -(-k // unit.packed)
-    is_sooner = zeros * columns <= COPY_CYCLES * k
-    if not is_sooner or rows.window.rows < height:
+    saved = rows.window.rows * (COPY_CYCLES * k - zeros * columns)
+    parted = columns * k * PART_CYCLES if found.padded_k(unit) > k else 0
+    if saved < parted or rows.window.rows < height:
         return None
     share = max(_share_in_place(rows, lanes, height, workgroup) for workgroup in BLOCKS_SEEN)
     return found if share >= SHARE_IN_PLACE else None

@@ -13,6 +13,8 @@ from imbrex.config.cpu.cost import ceiling_share, cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.cpu.space import cpu_space
 from imbrex.dtype import BF16, F16, F32
+from imbrex.pipeline import Request, configuration_of
+from imbrex.problem import parse_problem
 from imbrex.view.mma.vector import FMA
 
 AVX512 = CPU_ISAS["avx512"]
@@ -129,6 +131,42 @@ def test_columns_that_are_summed_along_k_are_no_panel() -> None:
     base = [cycles(tile, replace(gemm, n=n), replace(AVX512, prices=FREE)) for n in (1, 16, 32)]
     assert found[0] == base[0] and found[2] > base[2]
     assert found[1] == base[1], "a panel that is all of B lies in one piece"
+
+
+def test_a_turned_c_is_whole_squares_each_of_whose_columns_is_stored() -> None:
+    """Of 17 rows two squares; a column that is summed along K is stored as it is."""
+    turning = replace(FREE, store_transpose=1.0, crowded=1.0)
+    whole = CpuTuning(6, 16, 18, 64, 48, 16, "k_blocked", "b")
+    gemm = GemmContext(17, 16, 40, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_K)
+    found = [cycles(whole, replace(gemm, n=n), replace(AVX512, prices=turning)) for n in (16, 17, 28)]
+    base = [cycles(whole, replace(gemm, n=n), replace(AVX512, prices=FREE)) for n in (16, 17, 28)]
+    paid = [x - y for x, y in zip(found, base, strict=True)]
+    assert paid == pytest.approx([2 * 16, 2 * 16, 0.4 * 2 * 32 + 0.6 * 2 * 28])
+
+
+def test_a_matrix_is_turned_sooner_than_windows_are() -> None:
+    """Of a matrix whole rows are loaded; the last squares along K are turned whole."""
+    tile = CpuTuning(6, 16, 6, 16, 48, 16, "k_blocked", "b")
+    gemm = GemmContext(6, 16, 40, F32, a=ALONG_K, b=replace(ALONG_K, elements=640), c=ALONG_ROWS)
+    shown = replace(gemm, b=replace(gemm.b, elements=100))
+    for name, matrix in (("turned", gemm), ("transpose", shown)):
+        other = shown if matrix is gemm else gemm
+        paid = replace(FREE, gather=1e9, **{name: 1.0})
+        of, free = replace(AVX512, prices=paid), replace(AVX512, prices=replace(FREE, gather=1e9))
+        assert cycles(tile, matrix, of) - cycles(tile, matrix, free) == pytest.approx(48)
+        assert cycles(tile, other, of) == cycles(tile, other, free)
+
+
+def test_batches_of_few_rows_turn_b_and_no_more_of_c_than_there_is() -> None:
+    """Of 3 x 34 the turned C is three squares; by one column, which is summed along K, it costs nothing."""
+    for line, is_swapped in (
+        ("gemm -m 3 -n 34 -k 16 -transA 1 -transB 1 -g 48", False),
+        ("gemm -m 15 -n 36 -k 14 -transB 1 -g 100", False),
+        ("gemm -m 1 -n 128 -k 64 -transB 1 -g 96", True),
+    ):
+        halved = replace(CPU_ISAS["avx512_bf16"], fma_per_cycle=1.0)
+        found = configuration_of(Request(parse_problem(line)[0], halved, "avx512_bf16"))
+        assert (",swapped" in str(found)) is is_swapped
 
 
 def test_a_b_that_few_rows_meet_comes_in_long_pieces_of_its_rows() -> None:

@@ -203,7 +203,7 @@ template <class U> struct column_walk {
 // columns of B lie one by one at x, `x_step` apart, followed by zeros up to whole vectors.  sink.put(m, c, sum).
 template <class U, int MR, int NC, class A, class Sink>
 static __attribute__((noinline)) void column_kernel(int64_t k_count, A source, const element_of_unit<U> *x,
-                                                    int64_t x_step, Sink sink) {
+                                                    int64_t x_step, const Sink &sink, int first) {
   typedef sum_of_unit<U> T;
   auto a = passing_cursor<MR>(source);
   constexpr int W = k_width<U>;
@@ -235,18 +235,18 @@ static __attribute__((noinline)) void column_kernel(int64_t k_count, A source, c
   for (int m = 0; m < MR; ++m)
 #pragma GCC unroll 2
     for (int c = 0; c < NC; ++c)
-      sink.put(m, c, sum_of<T>(acc[m][c] - shift[c]));
+      sink.put(m, first + c, sum_of<T>(acc[m][c] - shift[c]));
 }
 
 // `count` single columns, two at a time where there are registers for as many sums.
 template <class U, int MR, class A, class Sink>
 IMBREX_INLINE void each_column(int count, int64_t k_count, const A &source, const element_of_unit<U> *x, int64_t x_step,
-                               Sink sink) {
+                               const Sink &sink) {
   constexpr int most = 2 * MR + 3 <= vector_registers ? 2 : 1;
-  for (; count >= most; count -= most, x += most * x_step, sink.skip(most))
-    column_kernel<U, MR, most>(k_count, source, x, x_step, sink);
+  int first = 0;
+  for (; first + most <= count; first += most) column_kernel<U, MR, most>(k_count, source, x + first * x_step, x_step, sink, first);
   if constexpr (most > 1)
-    if (count > 0) column_kernel<U, MR, 1>(k_count, source, x, x_step, sink);
+    if (first < count) column_kernel<U, MR, 1>(k_count, source, x + first * x_step, x_step, sink, first);
 }
 
 // What the sums begin at where A's elements are 128 too large: start[n] = -128 * the sum of B's column n.

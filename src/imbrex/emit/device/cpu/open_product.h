@@ -45,7 +45,7 @@ struct open_product : product<U, MR, NV, M, N, K, Columns> {
         fixed::each_panel(m_begin, m_end, [&](auto rows, int row) {
           a.template visit<rows.value>(row, [&](const auto &source) { last_columns<rows.value>(row, n, source, x, c, k_count); });
         });
-        c.template end_column<1>(n.count - n.columns);
+        c.end_columns(n.count - n.columns, n.columns);
       }
   }
 
@@ -88,7 +88,7 @@ private:
   template <int R, class A, class C>
   static void last_columns(int row, const open &n, const A &source, const E *x, C &c, int64_t k_count) {
     const int64_t step = (k_count + k_width<U> - 1) / k_width<U> * k_width<U>;
-    c.template visit<R, 1>(row, n.count - n.columns, first_lanes(n.columns), [&](auto sink) {
+    c.template visit_columns<R>(row, n.count - n.columns, n.columns, [&](const auto &sink) {
       each_column<U, R>(n.columns, k_count, source, x, step, sink);
     });
   }

@@ -206,12 +206,17 @@ template <class T, class S, int MR, int L, class View, class By = scaling<T>> st
     put_lanes<storing>(dst, tile, L, view, by, part{first, R, v, V});
   }
   template <int V> void end_column(int) {}
+  template <int R, class Body> void visit_columns(int first, int column, int count, const Body &body) {
+    visit<R, 1>(first, column, first_lanes(count), body);
+  }
+  void end_columns(int, int) {}
 };
 
 // To a view whose rows are n and whose lanes are m, through a tile of M (rounded up to W) x L; B must stay.
 template <class T, class S, int M, int L, class View, class By = scaling<T>> struct c_rows {
   S *dst;
   const View &view;
+  static constexpr int64_t column_step = round_up(M, width<T>);
   T *tile;
   By by;
   int64_t row[M];
@@ -224,6 +229,13 @@ template <class T, class S, int M, int L, class View, class By = scaling<T>> str
   template <int V> void end_column(int column) {
     const int columns = view.rows - column < V * width<T> ? view.rows - column : V * width<T>;
     put_transposed<storing>(dst, tile, L, view, by, part{column, columns, 0, (view.lanes + width<T> - 1) / width<T>});
+  }
+  // Single columns lie in the tile as they do in C: to turn them would take squares of which they fill a row or few.
+  template <int R, class Body> void visit_columns(int first, int, int, const Body &body) {
+    body(c_column_sink<T>{tile + first, column_step});
+  }
+  void end_columns(int column, int count) {
+    put_lanes<storing>(dst, tile, column_step, view, by, part{column, count, 0, (view.lanes + width<T> - 1) / width<T>});
   }
 };
 
@@ -241,12 +253,25 @@ template <class T, int M, int MR, int L, class C, bool MayBeAlone = false> struc
   template <int R, int V, class Body> void visit(int first, int column, mask_t lanes, const Body &body) {
     if constexpr (MayBeAlone)
       if (is_first && is_last) return last.template visit<R, V>(first, column, lanes, body);
-    T *const tile = kept + int64_t(column) / L * (int64_t(M) * L) + column % L + first * L;
+    T *const tile = place(column) + first * L;
     if (!is_last) return body(c_sink<T, T, V>{tile, row, all_lanes<T>, 1, T(is_first ? 0 : 1)});
     last.template visit<R, V>(first, column, lanes, [&](auto sink) { body(c_added<T, decltype(sink)>{sink, tile, L}); });
   }
   template <int V> void end_column(int column) {
     if (is_last) last.template end_column<V>(column);
   }
+  template <int R, class Body> void visit_columns(int first, int column, int count, const Body &body) {
+    if (!is_last) return visit<R, 1>(first, column, first_lanes(count), body);
+    if constexpr (MayBeAlone)
+      if (is_first) return last.template visit_columns<R>(first, column, count, body);
+    const T *const tile = place(column) + first * L;
+    last.template visit_columns<R>(first, column, count, [&](auto sink) { body(c_added<T, decltype(sink)>{sink, tile, L}); });
+  }
+  void end_columns(int column, int count) {
+    if (is_last) last.end_columns(column, count);
+  }
+
+private:
+  T *place(int column) const { return kept + int64_t(column) / L * (int64_t(M) * L) + column % L; }
 };
 } // namespace imbrex

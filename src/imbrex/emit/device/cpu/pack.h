@@ -303,19 +303,23 @@ static void pack_transposed(T *dst, const S *src, const view<T, L, G, Rows, Lane
     for (int group = 0; group < Panel; group += W) {
       const int64_t *offset = view.row_offset + first + group;
       const int left = view.rows - first - group;
-      const bool is_plain = view.is_full[v] && view.is_plain(v, 1);
+      const bool is_full = view.is_full[v], is_alike = is_full || (turns_cut_rows && view.classes == 1); // a last vector of k may be cut
+      const bool is_plain = is_alike && view.is_plain(v, 1);
       const S *p = src + view.spans[v][0].base;
       const auto row = [&](int i) IMBREX_INLINED {
         __builtin_prefetch(p + offset[i] + ahead);
         return p + offset[i];
       };
-      if (left >= W && is_plain) {
+      if (left >= W && is_full && is_plain) {
         vec<T> square[W];
         load_transposed<T>(square, W, row);
         put_square<Panel>(dst, group, square);
-      } else if (loads_halves && is_same<T, S> && left > 0 && is_plain) {
+      } else if ((turns_cut_rows || (loads_halves && is_same<T, S>)) && left > 0 && is_plain) {
         vec<T> square[W];
-        load_transposed<T>(square, left, row);
+        if constexpr (turns_cut_rows)
+          load_transposed<T>(square, left, row, view.class_mask[v][0]);
+        else
+          load_transposed<T>(square, left, row);
         put_square<Panel>(dst, group, square);
       } else {
         vec<T> square[W] = {};

@@ -8,6 +8,7 @@
 //   b.columns(first, count)           the columns, one after another, K rounded up to whole vectors apart
 //   c.visit<R, V>(row, column, lanes, body)   body(sink)
 //   c.end_column<V>(column)           B stays: every row of these columns is done
+//   c.visit_columns<R>(row, column, count, body), c.end_columns(column, count)   the same of columns that are summed along k
 // An operand that packs on a visit belongs in the outer loop, one that is read in place or packed beforehand may be in
 // either.  The outer loop's panel stays in the cache nearest to the core that holds it.  A large K goes block by block,
 // each block but the first adding to C (beta = 1).  Of a run-time number of rows, M at most, `m_end` is an
@@ -102,7 +103,7 @@ template <class U, int MR, int NV, int M, int N, int K, along_k Columns = along_
         each_panel(m_begin, m_end, [&](auto rows, int row) {
           a.template visit<rows.value>(row, [&](const auto &source) { all_columns<rows.value>(row, source, x, c, k_count); });
         });
-        c.template end_column<1>(N - columns);
+        c.end_columns(N - columns, columns);
       }
     }
   }
@@ -197,7 +198,7 @@ protected:
   template <int R, class A, class C>
   static void all_columns(int row, const A &source, const E *x, C &c, int64_t k_count) {
     const int64_t step = (k_count + k_width<U> - 1) / k_width<U> * k_width<U>;
-    c.template visit<R, 1>(row, N - columns, first_lanes(columns), [&](auto sink) {
+    c.template visit_columns<R>(row, N - columns, columns, [&](const auto &sink) {
       each_column<U, R>(columns, k_count, source, x, step, sink);
     });
   }

@@ -49,7 +49,13 @@ template <class T, class S, int V> struct c_sink {
     S *to = p + row[m] + c;
     *to = narrow_to<S>::from(beta != 0 ? T(times(alpha, sum) + beta * widen(*to)) : times(alpha, sum));
   }
-  void skip(int count) { p += count; }
+};
+
+// Sums of single columns, `step` apart, whose rows are neighbours.
+template <class T> struct c_column_sink {
+  T *p;
+  int64_t step;
+  void put(int m, int c, T sum) const { p[c * step + m] = sum; }
 };
 
 // What a sink is given, and what was kept of it before, `step` apart.
@@ -62,7 +68,6 @@ template <class T, class Sink> struct c_added {
   bool is_whole() const { return sink.is_whole(); }
   void put_whole(int m, int v, vec<T> sum) const { sink.put_whole(m, v, sum + load<T>(kept + m * step + v * width<T>)); }
   void put(int m, int c, T sum) const { sink.put(m, c, sum + kept[m * step + c]); }
-  void skip(int count) { sink.skip(count), kept += count; }
 };
 template <class Sink> constexpr bool is_c_added = false;
 template <class T, class Sink> constexpr bool is_c_added<c_added<T, Sink>> = true;

@@ -140,6 +140,13 @@ constexpr bool loads_halves = true;
 constexpr bool loads_halves = false;
 #endif
 
+// Are few rows, and rows that are cut, loaded side by side?  Elsewhere nobody has timed it, and it is more code.
+#if defined(IMBREX_AVX512)
+constexpr bool turns_cut_rows = true;
+#else
+constexpr bool turns_cut_rows = false;
+#endif
+
 template <class T, class P> constexpr bool is_pointer_to = false;
 template <class T> constexpr bool is_pointer_to<T, const T *> = true;
 
@@ -171,6 +178,14 @@ template <class T, class At> IMBREX_INLINE void load_transposed(vec<T> (&rows)[w
     for (int i = 0; i < W; ++i) rows[i] = i < count ? load<T>(at(i)) : vec<T>{};
     transpose<T>(rows);
   }
+}
+
+// The same of the lanes of `mask`, in each row.
+template <class T, class At>
+IMBREX_INLINE void load_transposed(vec<T> (&rows)[width<T>], int count, const At &at, mask_t mask) {
+#pragma GCC unroll 16
+  for (int i = 0; i < width<T>; ++i) rows[i] = i < count ? load<T>(at(i), mask) : vec<T>{};
+  transpose<T>(rows);
 }
 
 // W x W turned elements to dst[lane][Panel], of a panel the lanes from `group` on.
