@@ -86,15 +86,15 @@ def alignments() -> Iterator[Case]:
 def parts_of_k() -> Iterator[Case]:
     """K in parts that a second launch adds up, the last one short, in all types and transpositions."""
     for (dtype, (a, b)), parts in zip(product(TYPES[:6], TRANSPOSITIONS), cycle((2, 3, 5)), strict=False):
-        problem = Gemm(136, 200, 2040, transpose_a=a, transpose_b=b, dtype=dtype)
+        problem = Gemm(136, 200, 2064, transpose_a=a, transpose_b=b, dtype=dtype)
         yield Case("parts of k", problem, algorithm=f"k_parts:{parts}")
     others = (
         Gemm(137, 131, 1390, dtype="f16"),
         Gemm(65, 129, 3000, batch=3, transpose_a=True, dtype="bf16"),
         Gemm(1, 4096, 4096, transpose_b=True, dtype="f16"),
         Gemm(137, 131, 1390, alpha=2.0, beta=3.0, dtype="f16"),
-        Gemm(136, 200, 2040, epilogue="gelu(x + bias) + residual", dtype="f16"),
-        Gemm(136, 200, 2040, ldc=211, dtype="bf16"),
+        Gemm(136, 200, 2064, epilogue="gelu(x + bias) + residual", dtype="f16"),
+        Gemm(136, 200, 2064, ldc=211, dtype="bf16"),
     )
     for problem in others:
         yield Case("parts of k", problem, algorithm="k_parts:6")
