@@ -76,6 +76,7 @@ def _hopper() -> Iterator[HashCase]:
     yield HashCase(gemm(100, 75, 77, dtype="f64"), HOPPER, NARROWER)
     for dtype, algorithm in product(("f16", "i8"), ("aligned", "direct")):
         yield HashCase(gemm(137, 131, 139, dtype=dtype, transpose_a=True), HOPPER, algorithm=algorithm)
+    yield HashCase(gemm(k=1000, dtype="f16", transpose_a=True), HOPPER, algorithm="k_parts:3")
     yield HashCase(gemm(batch=3, dtype="f16", transpose_b=True), HOPPER)
     yield HashCase(gemm(dtype="f16", alpha=2.0, beta=3.0), HOPPER)
     yield HashCase(gemm(dtype="f16", epilogue=FINISHED), HOPPER)

@@ -340,9 +340,8 @@ def test_what_is_no_word_is_a_type_error(words: tuple[Any, ...], message: str) -
 
 def test_a_hint_names_what_the_target_has() -> None:
     half, plain = replace(BACKWARD, dtype="f16"), "has, by what it does, reads in place: v4r1"
-    packing = (
-        f"{plain}, channel_vectors, row_halo:COUNT; packs what it reads: channels_last, merged_groups:COUNT"
-    )
+    copies = "packs what it reads: channels_last, window_rows, merged_groups:COUNT"
+    packing = f"{plain}, channel_vectors, row_halo:COUNT; {copies}"
     told = {
         "cpu": f"backward data on a CPU {plain}, window_vectors",
         "gfx942": f"backward data on gfx942 {packing}; packs the result, too: all_last",

@@ -299,7 +299,7 @@ def test_a_kit_of_no_kernel_is_not_written(imbrex: Callable[..., Said], tmp_path
 def test_a_kit_of_problems_that_are_named(imbrex: Callable[..., Said], tmp_path: Path) -> None:
     tar = tmp_path / "own.tar.gz"
     said = imbrex("verify", "gemm -t i8 -m 20 -n 30 -k 52", "--target", "gfx942", "-o", str(tar))
-    assert said.code == 0 and "1 kernels for gfx942, 1 of them timed" in said.out, said
+    assert said.code == 0 and "1 kernel for gfx942, 1 of them timed" in said.out, said
     with tarfile.open(tar) as archived:
         names = archived.getnames()
     assert {
