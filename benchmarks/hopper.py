@@ -75,10 +75,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def drawn_or_chosen(options: argparse.Namespace) -> list[Entry]:
-    sets = options.sets.split(",") if options.sets else None
+    """The problems that are asked for: of sets, or of kinds of a lot."""
+    names = options.sets.split(",") if options.sets else None
     if options.lot is None:
-        return chosen(sets, quick=options.quick)
-    return [entry for entry in lot(options.lot) if sets is None or entry.set in sets]
+        return chosen(names, quick=options.quick)
+    if options.quick:
+        raise Diagnostic("a lot has no quick part", hint="name kinds of it by --sets, or leave --quick out")
+    return lot(options.lot, names)
 
 
 def shown(report: Path) -> int:
@@ -138,7 +141,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--sets", help=f"such as square,resnet-*; all by default: {', '.join(SETS)}")
     parser.add_argument(
-        "--lot", type=int, metavar="SEED", help="problems drawn by this seed, in place of the sets"
+        "--lot", type=int, metavar="SEED", help="problems by this seed; --sets then names kinds of them"
     )
     parser.add_argument("--only", metavar="TEXT", help="rows whose name holds this")
     parser.add_argument("--quick", action="store_true", help="the first few of each set")

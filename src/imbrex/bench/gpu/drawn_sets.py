@@ -15,7 +15,7 @@ from imbrex.bench.resnet import LAYOUTS
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.problem.conv import Direction
 
-__all__ = ["Found", "batched", "convolutions", "finished", "layers", "products"]
+__all__ = ["Found", "batched", "convolutions", "finished", "layers", "one", "products"]
 
 Found = Iterator[tuple[str, Problem, int]]
 T = TypeVar("T")
@@ -110,7 +110,7 @@ def convolutions(seed: int, layout: str, direction: Direction, count: int) -> Fo
 def _convolutions(random: Random, layout: str, direction: Direction) -> Found:
     filters, inputs, outputs = LAYOUTS[layout]
     while True:
-        n, c, k, size, window = (_one(random, of) for of in (BATCHES, CHANNELS, CHANNELS, IMAGES, WINDOWS))
+        n, c, k, size, window = (one(random, of) for of in (BATCHES, CHANNELS, CHANNELS, IMAGES, WINDOWS))
         stride = 2 if size > 7 and random.random() < 0.25 else 1
         keywords: dict[str, Any] = {
             "filter_layout": filters,
@@ -125,7 +125,8 @@ def _convolutions(random: Random, layout: str, direction: Direction) -> Found:
             yield f"{n}x{c}@{size} to {k}, {window}x{window} / {stride} {direction}", conv, 1
 
 
-def _one(random: Random, of: Sequence[T]) -> T:
+def one(random: Random, of: Sequence[T]) -> T:
+    """A member by lot."""
     return of[int(random.random() * len(of))]
 
 

@@ -9,16 +9,17 @@ every machine and version of Python.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Any
 
 from imbrex.bench.gpu import drawn_sets as drawn
-from imbrex.bench.gpu.drawn_sets import Found
+from imbrex.bench.gpu.drawn_sets import Found, one
 from imbrex.bench.gpu.sets import Entry
 from imbrex.bench.resnet import LAYOUTS
+from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.problem.conv import DIRECTIONS, Direction
 
@@ -40,17 +41,28 @@ ODD_WINDOWS = ((1, 7), (7, 1), (3, 5), (2, 2), (4, 4), (5, 5), (7, 7), (3, 3), (
 PATCHES = (4, 8, 14, 16)
 
 
-def lot(seed: int) -> list[Entry]:
-    """The entries of one lot, kind after kind; no kind has a problem twice."""
+def lot(seed: int, kinds: Iterable[str] | None = None) -> list[Entry]:
+    """The entries of one lot, of these kinds or of all; no kind has a problem twice.  A Diagnostic for a kind
+    that there is not.
+    """
+    wanted = set(KINDS if kinds is None else kinds)
+    for word in sorted(wanted - set(KINDS)):
+        hint = did_you_mean(word, KINDS) or f"known: {', '.join(KINDS)}"
+        raise Diagnostic(f"a lot has no kind '{word}'", hint=hint)
     found: list[Entry] = []
     for number, (name, kind) in enumerate(KINDS.items()):
-        problems = dict[Problem, Entry]()
-        for title, problem, times in kind.draw(Random(1000 * seed + number)):
-            problems.setdefault(problem, Entry(name, title, problem, kind.peers, times=times))
-            if len(problems) == kind.count:
-                break
-        found += problems.values()
+        if name in wanted:
+            found += _drawn(name, kind, Random(1000 * seed + number))
     return found
+
+
+def _drawn(name: str, kind: Kind, random: Random) -> Iterable[Entry]:
+    problems = dict[Problem, Entry]()
+    for title, problem, times in kind.draw(random):
+        problems.setdefault(problem, Entry(name, title, problem, kind.peers, times=times))
+        if len(problems) == kind.count:
+            break
+    return problems.values()
 
 
 def _products(dtypes: tuple[str, ...], microseconds: tuple[float, float], random: Random) -> Found:
@@ -65,9 +77,9 @@ def _layers(random: Random) -> Found:
     """Layers on 1 to 6000 tokens, as many of few as of many."""
     while True:
         tokens = round(6000 ** random.random())
-        n, k = _one(random, WIDTHS), _one(random, WIDTHS)
+        n, k = one(random, WIDTHS), one(random, WIDTHS)
         if n * k <= 3e8:
-            problem = Gemm(tokens, n, k, transpose_b=random.random() < 0.75, dtype=_one(random, HALVES))
+            problem = Gemm(tokens, n, k, transpose_b=random.random() < 0.75, dtype=one(random, HALVES))
             yield f"{problem.dtype} {tokens} tokens, {n}x{k}", problem, 1
 
 
@@ -85,7 +97,7 @@ def _attention(random: Random) -> Found:
     """Scores and values of heads."""
     while True:
         heads, tokens = round(8 * 2 ** (6 * random.random())), round(32 * 2 ** (6 * random.random()))
-        width = _one(random, HEADS)
+        width = one(random, HEADS)
         if heads * tokens * tokens <= 2e8:
             scores = Gemm(tokens, tokens, width, batch=heads, transpose_b=True, dtype="f16")
             yield f"scores, {heads} of {tokens}x{tokens}x{width}", scores, 1
@@ -97,7 +109,7 @@ def _finished(random: Random) -> Found:
     for _, problem, _ in _layers(random):
         assert isinstance(problem, Gemm)
         if problem.m >= 64:
-            text = _one(random, FUNCTIONS)
+            text = one(random, FUNCTIONS)
             sizes = problem.m, problem.n, problem.k
             yield (
                 f"{'x'.join(map(str, sizes))} {text}",
@@ -109,31 +121,31 @@ def _finished(random: Random) -> Found:
 def _depthwise(layout: str, random: Random) -> Found:
     while True:
         c = 8 * round(4 * 2 ** (5 * random.random()))
-        window = _one(random, ((3, 3), (3, 3), (5, 5), (7, 7)))
+        window = one(random, ((3, 3), (3, 3), (5, 5), (7, 7)))
         yield from _window(random, layout, c, c, window, groups=c)
 
 
 def _grouped(layout: str, random: Random) -> Found:
     while True:
-        groups, width = _one(random, (2, 4, 8, 16, 32)), _one(random, (4, 8, 16, 32, 48, 64))
+        groups, width = one(random, (2, 4, 8, 16, 32)), one(random, (4, 8, 16, 32, 48, 64))
         yield from _window(random, layout, groups * width, groups * width, (3, 3), groups=groups)
 
 
 def _unusual(layout: str, random: Random) -> Found:
     """Few channels, rectangular windows, dilation, patches."""
     while True:
-        c, k = _one(random, FEW), _one(random, (*FEW, *drawn.CHANNELS))
-        yield from _window(random, layout, c, k, _one(random, ODD_WINDOWS))
-        many, few = _one(random, drawn.CHANNELS), _one(random, (*FEW, *drawn.CHANNELS))
+        c, k = one(random, FEW), one(random, (*FEW, *drawn.CHANNELS))
+        yield from _window(random, layout, c, k, one(random, ODD_WINDOWS))
+        many, few = one(random, drawn.CHANNELS), one(random, (*FEW, *drawn.CHANNELS))
         yield from _window(
-            random, layout, many, few, _one(random, ODD_WINDOWS), dilation=1 + (random.random() < 0.4)
+            random, layout, many, few, one(random, ODD_WINDOWS), dilation=1 + (random.random() < 0.4)
         )
-        patch = _one(random, PATCHES)
+        patch = one(random, PATCHES)
         yield from _window(
             random,
             layout,
-            _one(random, (3, 4)),
-            _one(random, drawn.CHANNELS),
+            one(random, (3, 4)),
+            one(random, drawn.CHANNELS),
             (patch, patch),
             stride=patch,
             pads=0,
@@ -153,7 +165,7 @@ def _window(
     pads: int | None = None,
 ) -> Found:
     """One problem, in a direction by lot, or none where it would be too large or the window too wide."""
-    n, size, direction = _one(random, drawn.BATCHES), _one(random, drawn.IMAGES), _one(random, DIRECTIONS)
+    n, size, direction = one(random, drawn.BATCHES), one(random, drawn.IMAGES), one(random, DIRECTIONS)
     strides = stride or 1 + (random.random() < 0.2)
     filters, inputs, outputs = LAYOUTS[layout]
     y, x = window
@@ -171,23 +183,30 @@ def _window(
         yield f"{n}x{c}@{size} to {k}, {y}x{x} / {strides}{spread}{grouped} {direction}", conv, 1
 
 
-def _one(random: Random, of: Any) -> Any:
-    return of[int(random.random() * len(of))]
-
-
-Draw = Callable[[Random], Iterator[tuple[str, Problem, int]]]
-
-
 @dataclass(frozen=True)
 class Kind:
     """count: problems of it in a lot."""
 
     count: int
-    draw: Draw
+    draw: Callable[[Random], Found]
     peers: tuple[str, ...] = ("torch",)
 
 
 LIBRARIES = ("torch", "lt")
+
+
+def _windows(layout: str) -> dict[str, Kind]:
+    """Convolutions in one layout."""
+    return {
+        **{
+            f"{layout} {direction.replace('_', ' ')}": Kind(11, partial(_convolutions, layout, direction))
+            for direction in DIRECTIONS
+        },
+        f"{layout} depthwise": Kind(10, partial(_depthwise, layout)),
+        f"{layout} grouped": Kind(5, partial(_grouped, layout)),
+        f"{layout} unusual": Kind(24, partial(_unusual, layout)),
+    }
+
 
 KINDS: dict[str, Kind] = {
     "products to 8 us": Kind(16, partial(_products, HALVES, (1, 8)), LIBRARIES),
@@ -197,12 +216,11 @@ KINDS: dict[str, Kind] = {
     "odd sizes": Kind(14, _odd, LIBRARIES),
     "attention": Kind(14, _attention, LIBRARIES),
     "epilogues": Kind(10, _finished, LIBRARIES),
+    **{
+        dtype: Kind(8, partial(_products, (dtype,), (8, 300)), LIBRARIES)
+        for dtype in ("i8", "f8e4m3fn", "tf32", "f32")
+    },
+    **_windows("nchw"),
+    **_windows("nhwc"),
 }
-for dtype in ("i8", "f8e4m3fn", "tf32", "f32"):
-    KINDS[dtype] = Kind(8, partial(_products, (dtype,), (8, 300)), LIBRARIES)
-for layout in LAYOUTS:
-    for direction in DIRECTIONS:
-        KINDS[f"{layout} {direction.replace('_', ' ')}"] = Kind(11, partial(_convolutions, layout, direction))
-    KINDS[f"{layout} depthwise"] = Kind(10, partial(_depthwise, layout))
-    KINDS[f"{layout} grouped"] = Kind(5, partial(_grouped, layout))
-    KINDS[f"{layout} unusual"] = Kind(24, partial(_unusual, layout))
+"""What a lot has, in the order in which it is drawn."""

@@ -1,4 +1,6 @@
-"""The products of a product of matrices: as its arrays lie, of aligned copies, or of copies tile by tile."""
+"""The products of a product of matrices: as its arrays lie, whole or in parts of K, of aligned copies, or of
+copies tile by tile.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,14 @@ ROW_BYTES: Final = SWIZZLES[0]
 """Bytes of the longest row of shared memory."""
 
 
-LONG_K, FEW_CELLS, LEAST_OF_PART, TRIED = 4096, 2**20, 4, (4, 5, 6, 8, 10, 12)
-"""Where parts of K have won on an H200: the least K, the most elements of C, parts of that K that a part has
-at least, and how many there were.
-"""
+LONG_K: Final = 4096
+"""The least K where parts of it have won on an H200."""
+FEW_CELLS: Final = 2**20
+"""The most elements of C there."""
+LEAST_SHARE: Final = 1024
+"""The least K of a part there."""
+TRIED: Final = (4, 5, 6, 8, 10, 12)
+"""How many parts there were."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +85,17 @@ def aligned_products(task: GemmTask) -> Products:
 
 def parts_of_k(task: GemmTask, parts: int) -> PartsOfK:
     """K in so many parts; a Diagnostic where it has not so many."""
-    made = PartsOfK(task.view, parts, ROW_BYTES // task.dtype.bytes)
-    if parts > 1 and not made.has_empty:
+    made = _cut(task, parts)
+    if made.reached == parts > 1:
         return made
-    most = -(-task.view.k // made.row)
-    takes = f"cuts K = {task.view.k} into 2 to {most} parts, of whole rows of {ROW_BYTES} bytes each"
-    if most < 2:
-        takes = f"cuts K into rows of {ROW_BYTES} bytes, and K = {task.view.k} has one"
-    raise Diagnostic(f"algorithm 'k_parts:{parts}' {takes}", hint="leave the algorithm out, or name fewer")
+    hint = "leave the algorithm out"
+    if parts < 2 or made.reached < 2:
+        takes = f"takes 2 parts of K and more, of whole rows of {ROW_BYTES} bytes; K = {task.view.k}"
+        raise Diagnostic(f"algorithm 'k_parts:{parts}' {takes}", hint=hint)
+    takes = (
+        f"cuts K = {task.view.k} into {made.reached}: each has {made.share}, whole rows of {ROW_BYTES} bytes"
+    )
+    raise Diagnostic(f"algorithm 'k_parts:{parts}' {takes}", hint=f"say k_parts:{made.reached}, or {hint}")
 
 
 def parts_to_try(task: GemmTask) -> tuple[int, ...]:
@@ -94,8 +103,12 @@ def parts_to_try(task: GemmTask) -> tuple[int, ...]:
     view = task.view
     if view.k < LONG_K or view.g * view.m * view.n > FEW_CELLS:
         return ()
-    made = (PartsOfK(view, parts, ROW_BYTES // task.dtype.bytes) for parts in TRIED)
-    return tuple(of.parts for of in made if of.share * LEAST_OF_PART >= LONG_K and not of.has_empty)
+    made = (_cut(task, parts) for parts in TRIED)
+    return tuple(of.parts for of in made if of.share >= LEAST_SHARE and of.reached == of.parts)
+
+
+def _cut(task: GemmTask, parts: int) -> PartsOfK:
+    return PartsOfK(task.view, parts, ROW_BYTES // task.dtype.bytes)
 
 
 def k_parts_products(task: GemmTask, parts: int) -> Products:

@@ -24,7 +24,7 @@ from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import PRIVATE, element_of
 from imbrex.ir.source import InvalidOp
 from imbrex.ir.task import gemm_task_of
-from imbrex.view.gemm.parts_of_k import NEIGHBOURS, PartsOfK
+from imbrex.view.gemm.parts_of_k import NEIGHBOURS, WORKITEMS, PartsOfK
 
 __all__ = ["product"]
 
@@ -60,4 +60,4 @@ def _add(made: PartsOfK, sums: SSAValue, c: SSAValue, op: GemmOp, run: Run) -> N
             into.add(copy(held, [into.index(part)], total, [], one))
         into.add(copy(total, [], c, indices, scale))
 
-    launch(made.workgroups, made.workitems, body, run)
+    launch(made.workgroups, WORKITEMS, body, run)

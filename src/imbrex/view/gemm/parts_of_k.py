@@ -44,9 +44,9 @@ class PartsOfK:
         return -(-rows // self.parts) * self.row
 
     @property
-    def has_empty(self) -> bool:
-        """Is K over before the last part begins?"""
-        return (self.parts - 1) * self.share >= self.whole.k
+    def reached(self) -> int:
+        """Parts that K comes to: fewer where it is over before the last one begins."""
+        return -(-self.whole.k // self.share)
 
     @property
     def stored(self) -> tuple[Dim, ...]:
@@ -78,10 +78,6 @@ class PartsOfK:
         """Workgroups of the launch that adds up."""
         cells = self.whole.g * self.whole.m * self.whole.n
         return -(-cells // (WORKITEMS * NEIGHBOURS))
-
-    @property
-    def workitems(self) -> int:
-        return WORKITEMS
 
     @property
     def read(self) -> Map:

@@ -163,14 +163,17 @@ class Plan:
         """Workgroups with partial sums of an output tile that a second launch adds: of reduce_k; 1 where the
         sums are whole.
         """
-        (section,) = self.sections if self.mode == "reduce_k" else (None,)
-        return 1 if section is None else -(-section.k_span // section.share)
+        return self._workgroups_of_each("reduce_k")
 
     @property
     def others(self) -> int:
         """Partial sums that the owner of each output tile adds in split_k; 0 in other modes."""
-        (section,) = self.sections if self.mode == "split_k" else (None,)
-        return 0 if section is None else max(1, -(-section.k_span // section.share)) - 1
+        return self._workgroups_of_each("split_k") - 1
+
+    def _workgroups_of_each(self, mode: Mode) -> int:
+        """How many share every output tile in a mode that cuts all alike; 1 in other modes."""
+        (section,) = self.sections if self.mode == mode else (None,)
+        return 1 if section is None else -(-section.k_span // section.share)
 
     @property
     def most_received(self) -> int:
@@ -265,6 +268,7 @@ def goes_abreast(mode: Mode, outputs: Any, k: Any, workgroups: Any, sums: Any, c
 
 
 STAGED_BYTES: Final = 256
+"""Others' sums that a work item's registers hold on their way."""
 
 
 def received_at_a_time(sums_bytes: int) -> int:

@@ -13,6 +13,7 @@ from imbrex.bench.resnet import LAYERS, conv
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d, Gemm
 
+LOT = "ea4fe381175a3caee1f31fce4b6ee9b84eca5fe23acd64b1396451e311896420"
 DRAWN = "fd1d0e900833ffdc5f50fa532d1433a75142b41c6341d8bf6d9d73e53ed1f9ae"
 
 
@@ -77,8 +78,17 @@ def test_names() -> None:
 def test_a_lot_is_its_seed() -> None:
     """Of every kind as many problems as it says, the same ones for one seed, and others for another."""
     drawn, other = lot(7), lot(8)
-    assert drawn == lot(7) and {e.problem for e in drawn}.isdisjoint({e.problem for e in other})
+    text = "".join(f"{e.name}\n" for e in drawn)
+    assert hashlib.sha256(text.encode()).hexdigest() == LOT
+    assert {e.problem for e in drawn}.isdisjoint({e.problem for e in other})
     assert {name: sum(e.set == name for e in drawn) for name in KINDS} == {
         n: k.count for n, k in KINDS.items()
     }
     assert len({(entry.set, entry.problem) for entry in drawn}) == len(drawn)
+
+
+def test_kinds_of_a_lot_are_those_of_the_whole_and_have_names() -> None:
+    few = lot(7, ["f32", "odd sizes"])
+    assert few == [entry for entry in lot(7) if entry.set in ("f32", "odd sizes")] != []
+    with pytest.raises(Diagnostic, match="a lot has no kind 'square'"):
+        lot(7, ["square"])

@@ -38,8 +38,8 @@ def test_parts_add_up_to_the_product(parts: int, row: int, batch: int | None, tu
     rows[:, 2] = [goes_to[of] for of in rows[:, 2].tolist()]
     assert np.array_equal(in_order(rows), products(whole))
     assert len(goes_to) == parts * whole.g * whole.m * whole.n
-    assert not cut.has_empty and cut.share % row == 0
+    assert cut.reached == parts and cut.share % row == 0
 
 
 def test_parts_that_k_does_not_reach_are_told() -> None:
-    assert PartsOfK(view(None, False), 5, 2).has_empty and not PartsOfK(view(None, False), 5, 5).has_empty
+    assert PartsOfK(view(None, False), 5, 2).reached == 4 and PartsOfK(view(None, False), 5, 5).reached == 5
