@@ -68,10 +68,9 @@ def _of_convolution(request: Request, problem: Conv2d) -> str:
         if isinstance(request.machine, CpuMachine):
             plain = _by_phases(request, task, plain)
             return "window_vectors" if _has_windows(request, task, plain) else plain
-        if request.tuning is not None or not is_depthwise(task):
-            return plain
         on_lanes = request.machine.multiprocessor and is_lanes_own(problem.dtype)
-        return "channel_vectors" if on_lanes else plain
+        has_lanes = on_lanes and request.tuning is None and is_depthwise(task)
+        return "channel_vectors" if has_lanes else _by_phases(request, task, plain)
     if isinstance(request.tuning, WindowTuning | HaloWeightTuning):
         return _served(f"halo:{groups_of(request.tuning, task)}", task, request)
     if not request.machine.has_warpgroups or request.tuning is not None:

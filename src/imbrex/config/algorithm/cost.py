@@ -16,6 +16,7 @@ from imbrex.config.configuration import Configuration
 from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.kinds import kind_of
+from imbrex.config.matrix_unit import has_matrix_instructions
 from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request
@@ -63,8 +64,9 @@ def _cycles(request: Request, of: Configuration, made: Products | Lanes, most: f
     if not machine.has_warpgroups:
         return sum(_wave_cycles(product, machine, request.schedule or AUTO) for product in made.products)
     multiplied, found = 0.0, in_all(request, of.algorithm, made, 0.0)
+    by_items = not has_matrix_instructions(request)
     for product in made.products:
-        multiplied += _product_cycles(product, machine)
+        multiplied += _item_cycles(product, machine) if by_items else _product_cycles(product, machine)
         if (found := in_all(request, of.algorithm, made, multiplied)) > most:
             break
     return found
@@ -118,12 +120,17 @@ def _scattered_bytes(problem: Problem, algorithm: str | None) -> int:
 
 
 def _wave_cycles(product: Product, machine: GpuMachine, schedule: TileSchedule | Auto) -> float:
-    """Cycles of a product by waves, with the best tuning of a schedule."""
+    """Cycles of a product by waves or by work items, with the best tuning of a schedule."""
     context, family = product.context, choose.family_of(product.context, machine)
     if not isinstance(schedule, TileSchedule):
         return schedule_choice.best(context, machine, family).cost
     tuning = schedule_choice.tuning_for(schedule, context, machine, family)
     return schedule_choice.shared_cycles(schedule, tuning, context, machine)
+
+
+def _item_cycles(product: Product, machine: GpuMachine) -> float:
+    """Cycles of a product by work items, with its launch: it waits for the one before."""
+    return _wave_cycles(product, machine, AUTO) + copy_cycles(0, 1, machine)
 
 
 def _product_cycles(product: Product, machine: GpuMachine) -> float:

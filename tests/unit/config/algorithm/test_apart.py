@@ -13,6 +13,7 @@ from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.config.algorithm.serving import SERVING
 from imbrex.config.algorithm.task import task_of
 from imbrex.config.context import Access, GemmContext
+from imbrex.config.tuning import parse
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.warpgroup.traffic import memory_bytes
 from imbrex.config.warpgroup.tunings import Tunings
@@ -41,6 +42,21 @@ def test_patches_are_one_product(layout: str, window: int, stride: int, pad: int
     ops = list(last.module.walk())
     assert sum(isinstance(op, WarpgroupGemmOp) for op in ops) == 1
     assert sum(isinstance(op, LaunchOp) for op in ops) <= 2
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("window", "channels"), [(14, 3), (4, 3), (2, 16)])
+def test_patches_by_work_items_are_one_launch_too(layout: str, window: int, channels: int) -> None:
+    """One a tap were 196 launches of f32, which NVRTC compiled for more than a minute."""
+    sizes = {"n": 3, "dtype": "f32", "y": window, "x": window, "stride": window, "c": channels}
+    request = Request(Conv2d("backward_data", **PATCH | sizes | LAYOUTS[layout]), WARPGROUPS, "sm_90a")
+    assert algorithm_of(request) == "v1r1"
+
+
+def test_a_tuning_of_work_items_leaves_the_algorithm_as_it_was() -> None:
+    problem = Conv2d("backward_data", **PATCH | {"dtype": "f32", "c": 3, "y": 4, "x": 4, "stride": 4})
+    given = Request(problem, WARPGROUPS, "sm_90a", tuning=parse("v1:general:128,64,96,16,4,4"))
+    assert algorithm_of(given) == "v4r1"
 
 
 def test_short_lines_of_many_channels_share_phases() -> None:
