@@ -58,6 +58,8 @@ from imbrex.database.view import rows_in
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d, parse_problem
 
+SINCE = {"split_k": "2026-11-30"}
+"""Since when kernels of a schedule are as they are: their times before that are left out."""
 NEAR_BEST = 6.0
 """The power of its time by which a tuning counts less than the fastest of its problem."""
 ALL_COUNT = 0.05
@@ -127,8 +129,8 @@ def series_of(path: Path) -> Iterator[Series]:
     """All problems of a table or a database that are corrected and have two tunings and more."""
     found = _of_table(path) if ".json" in path.suffixes else _of_database(path)
     timed = defaultdict[tuple[str, int], dict[tuple[WarpgroupTuning, TileSchedule], float]](dict)
-    for problem, run, tuning, schedule, us in found:
-        if isinstance(tuning, WarpgroupTuning):
+    for problem, run, tuning, schedule, us, when in found:
+        if isinstance(tuning, WarpgroupTuning) and when >= SINCE.get(schedule.mode, ""):
             known = timed[problem, run]
             known[tuning, schedule] = min(us, known.get((tuning, schedule), us))
     for (problem, _), times in timed.items():
@@ -139,15 +141,17 @@ def series_of(path: Path) -> Iterator[Series]:
             yield Series(path.name.partition(".")[0], problem, plans, np.log([*legal.values()]))
 
 
-Time: TypeAlias = tuple[str, int, Any, TileSchedule, float]
-"""Problem, the run that a time compares within, tuning, schedule, us."""
+Time: TypeAlias = tuple[str, int, Any, TileSchedule, float, str]
+"""Problem, the run that a time compares within, tuning, schedule, us, and when, if it is known."""
 
 
 def _of_table(path: Path) -> Iterator[Time]:
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    for run, row in enumerate(json.loads(data)["series"]):
+    table = json.loads(data)
+    when = table.get("when", "")
+    for run, row in enumerate(table["series"]):
         for tuning, schedule, us in row["measured"]:
-            yield row["problem"], run, parse(f"v1:warpgroup:{tuning}"), schedule_of(schedule), us
+            yield row["problem"], run, parse(f"v1:warpgroup:{tuning}"), schedule_of(schedule), us, when
 
 
 def _of_database(path: Path) -> Iterator[Time]:
@@ -163,7 +167,7 @@ def _of_database(path: Path) -> Iterator[Time]:
             chosen = configuration.parse(record.configuration)
             if chosen.algorithm in ("direct", "v4r4", "v4r1") and len(chosen.products) == 1:
                 (product,) = chosen.products
-                yield unit.problem, 0, product.tuning, product.schedule, record.median_ns / 1e3
+                yield unit.problem, 0, product.tuning, product.schedule, record.median_ns / 1e3, record.when
 
 
 def _context(text: str) -> Any:

@@ -13,6 +13,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem.run_time import RunTime
 from imbrex.run.arrays import Array
@@ -26,8 +28,8 @@ _FAULT = 2
 
 @dataclass(frozen=True, slots=True)
 class EmulatedKernel(CpuKernel):
-    """A call raises a Diagnostic where lanes race, wait for ever, or leave their memory, or an instruction of
-    tiles would fault.
+    """A call raises a Diagnostic where lanes race, wait for ever, leave their memory, or flags as they did
+    not find them, or an instruction of tiles would fault.
     """
 
     has_tiles: bool = False
@@ -37,6 +39,14 @@ class EmulatedKernel(CpuKernel):
         self.prepare()
         status = self.entry(*self._arguments(arrays, scratch), 1)
         self.expect_done(status, said_fault(ctypes.CDLL(str(self.path)), self.symbol))
+        if not self.has_tiles:
+            self._expect_left_as_found(scratch)
+
+    def _expect_left_as_found(self, scratch: list[Array]) -> None:
+        for parameter, array in zip(self.workspace, scratch, strict=True):
+            if parameter.is_zeroed and np.any(array):
+                message = f"'{self.symbol}' leaves flags of '{parameter.name}' that it raised"
+                raise Diagnostic(message, hint="its next launch takes them for its own: the last one lowers them")
 
     def prepare(self) -> None:
         """A Diagnostic where the environment's seed, which the library reads, is no number."""

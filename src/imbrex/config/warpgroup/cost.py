@@ -177,7 +177,7 @@ class Scheduled:
             return self._whole()
         if self.mode == "cluster_k":
             return self._clustered(np.maximum(self.workgroups, 1))
-        return self._shared(np.where(self.workgroups > 0, self.workgroups, self.tunings.resident))
+        return self._shared()
 
     def _whole(self) -> Costs:
         """Full rounds, and one of those that are left."""
@@ -212,12 +212,24 @@ class Scheduled:
         pairs = zip(self.tunings.tile, columns, strict=True)
         return np.array([self.tunings.tiles[int(tile)].stores(int(count)) for tile, count in pairs])
 
-    def _shared(self, count: Column) -> Costs:
-        """So many clusters, which bring partial sums together through memory."""
-        of, size, mode = self.tunings, self.tunings.cluster, self.mode
-        k_iterations = of.numbers.k_iterations
-        sums = of.numbers.rows * of.numbers.columns
-        is_abreast = goes_abreast(mode, of.units, k_iterations, count, sums, size)
+    @property
+    def _sharing(self) -> Column:
+        """Clusters that share tiles: those that are asked for, or all that run at a time."""
+        return np.where(self.workgroups > 0, self.workgroups, self.tunings.resident)
+
+    @property
+    def is_abreast(self) -> Column:
+        """Are clusters at the same piece of K neighbours?"""
+        of, numbers = self.tunings, self.tunings.numbers
+        sums = numbers.rows * numbers.columns
+        return np.asarray(
+            goes_abreast(self.mode, of.units, numbers.k_iterations, self._sharing, sums, of.cluster)
+        )
+
+    def _shared(self) -> Costs:
+        """Clusters that bring partial sums together through memory."""
+        of, size, mode, count = self.tunings, self.tunings.cluster, self.mode, self._sharing
+        k_iterations, is_abreast = of.numbers.k_iterations, self.is_abreast
         shared = shares(mode, of.units, k_iterations, count)
         parts, spent, apart = shared.parts, np.zeros(len(of)), np.zeros(len(of))
         is_spread = ~is_abreast & ((mode == "split_k") | (parts > 0))

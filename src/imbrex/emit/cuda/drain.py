@@ -40,7 +40,6 @@ def constants(pipeline: Pipeline) -> list[str]:
         "keeps": out.kept is not None,
         "ends_in_relu": epilogue_operands.ends_in_relu(pipeline),
         "shares_tiles": pipeline.workspace is not None,
-        "splits_evenly": isinstance(work, Planned) and work.splits_evenly,
         **{f"{a.name}_has_rows": a.left(pipeline) is not None for a in arrays},
     }
     sums = sum_type(pipeline.sums.layout)
@@ -48,6 +47,7 @@ def constants(pipeline: Pipeline) -> list[str]:
     return [
         f"typedef {result} result;",
         f"static constexpr int piece_columns = {piece.columns};",
+        f"static constexpr int sharers = {work.sharers if isinstance(work, Planned) else 1};",
         *(f"static constexpr int {a.name}_width = {_width(pipeline, a.width)};" for a in arrays),
         *(f"static constexpr bool {name} = {boolean(value)};" for name, value in flags.items()),
         static("sum", "alpha", "", c.number(out.alpha, sums), is_constant=True),

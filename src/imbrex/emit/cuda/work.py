@@ -115,7 +115,7 @@ def _planned(work: Planned) -> list[str]:
         static("int32_t", "works", "int32_t slot", c.index(sum(counts, lin(0)))),
         WORK_OF,
     ]
-    segments = [_segment(walk, slot, splits_evenly=work.splits_evenly) for walk in walks]
+    segments = [_segment(walk, slot, is_met=work.sharers > 1) for walk in walks]
     for segment, count in zip(segments[:-1], counts[:-1], strict=True):
         lines += [f"  const int32_t here = {c.index(count)};", "  if (number < here) {"]
         lines += [*c.indented(segment, 2), "  }", "  number -= here;"]
@@ -146,7 +146,7 @@ def _count(walk: SegmentWalk, slot: Lin) -> Lin:
     return walk.index("segments", slot)
 
 
-def _segment(walk: SegmentWalk, slot: Lin, *, splits_evenly: bool) -> list[str]:
+def _segment(walk: SegmentWalk, slot: Lin, *, is_met: bool) -> list[str]:
     plan, section = walk.plan, walk.section
     if walk.is_whole:
         number = var("number", -(-section.tiles // section.k_span // plan.workgroups))
@@ -161,10 +161,8 @@ def _segment(walk: SegmentWalk, slot: Lin, *, splits_evenly: bool) -> list[str]:
         "imbrex::work w = tile_of(unit, cluster_row, cluster_column);",
         f"w.first = {text('first')}, w.end = {text('end')};",
     ]
-    if splits_evenly:
-        begin = unit * section.k_span
-        last = (begin + section.k_span - 1) // section.share + 1
-        lines += [f"w.next = {c.index(begin // section.share)}, w.last = {c.index(last)};"]
+    if is_met:
+        lines.append(f"w.next = {c.index(unit * section.k_span // section.share)};")
     else:
         lines += [f"w.sends = {text('sends')};", f"w.next = {text('next')}, w.last = {text('last')};"]
     return [*lines, "return w;"]

@@ -128,9 +128,11 @@ class Planned:
     workspace: Workspace | None
 
     @property
-    def splits_evenly(self) -> bool:
-        """Has every cluster one segment at most, so that those who share a tile may wait for each other?"""
-        return self.plan.mode == "split_k" and self.workspace is not None
+    def sharers(self) -> int:
+        """Clusters that share each tile and have no other, so that they may wait for each other; 1 where
+        tiles are whole, or shared in another way.
+        """
+        return self.plan.others + 1
 
 
 @dataclass(frozen=True)

@@ -439,7 +439,7 @@ def test_a_cluster_in_a_row_serves_few_tiles_of_an_unaligned_k() -> None:
     """All that load a tile of the long side's operand are a cluster; none is where K is a multiple of 64."""
     unaligned, _ = scheduled(gemm(2248, 520, 2704), MACHINE, None, AUTO)
     assert max(unaligned.cluster_m, unaligned.cluster_n) >= 2
-    aligned, _ = scheduled(gemm(4096, 4096, 4096), MACHINE, None, AUTO)
+    aligned, _ = scheduled(gemm(2048, 2048, 2048), MACHINE, None, AUTO)
     assert aligned.cluster == 1
     shapes = {(t.cluster_m, t.cluster_n) for t in warpgroup_space(gemm(2248, 520, 2704), MACHINE)}
     assert shapes == {(1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4)}

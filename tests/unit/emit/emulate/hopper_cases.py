@@ -71,6 +71,10 @@ CASES = {
     ),
     "sums through memory": gemm(136, 72, 520, ONE, schedule="stream_k:5"),
     "sums of all who share": gemm(64, 72, 520, ONE, schedule="split_k:4"),
+    "sums of more sharers than registers hold": gemm(64, 40, 1152, ONE, schedule="split_k:18"),
+    "sums of sharers with groups by two": gemm(
+        120, 264, 328, "128,136,64,2,2,1,1,cooperative,swapped,2", schedule="split_k:10", alpha=2.0, beta=3.0
+    ),
     "parts of K that a launch adds up": gemm(
         72, 65, 520, batch=2, transpose_a=True, algorithm="k_parts:3", epilogue=FINISHED
     ),

@@ -240,7 +240,24 @@ MUTANTS: Final = {
     "sharers do not meet": Mutant(
         "sums of all who share",
         "split_tile.h",
-        "    meet_sharers(p.flag_of(w.next * size + rank), w.last - w.next, group);\n",
+        "    meet_sharers(flag, P::sharers, group);\n",
+    ),
+    "sharers do not leave": Mutant(
+        "sums of all who share",
+        "split_tile.h",
+        "    leave_sharers(flag, P::sharers, group);\n",
+    ),
+    "sums of the first turn are all": Mutant(
+        "sums of more sharers than registers hold",
+        "store.h",
+        "before < P::sharers; before += parts",
+        "before < parts; before += parts",
+    ),
+    "the second group is left out": Mutant(
+        "sums of sharers with groups by two",
+        "store.h",
+        "if (at < all) store_sums",
+        "if (at == first) store_sums",
     ),
     # launch_overlap.h
     "a product does not wait for its copies": Mutant(

@@ -40,10 +40,16 @@ IMBREX_INLINE void meet_sharers(int32_t *word, int32_t sharers, int32_t group) {
     add_released(word, 1 << shift);
     while ((take_acquired(word) >> shift & 1023) < sharers) {
     }
-    const int32_t seen = take_and_add(word, 1 << shift);
-    if ((seen >> shift & 1023) == 2 * sharers - 1) add_relaxed(word, -(2 * sharers << shift));
   }
   meet_warpgroup(group);
+}
+
+// Leaves those who have met: the last one leaves the word as it was.
+IMBREX_INLINE void leave_sharers(int32_t *word, int32_t sharers, int32_t group) {
+  const int32_t shift = 10 * group;
+  if (warpgroup_lane() > 0) return;
+  const int32_t seen = take_and_add(word, 1 << shift);
+  if ((seen >> shift & 1023) == 2 * sharers - 1) add_relaxed(word, -(2 * sharers << shift));
 }
 
 template <class S, int M, int N> IMBREX_INLINE void send(S *partial, const S (&d)[M][N], int32_t group) {

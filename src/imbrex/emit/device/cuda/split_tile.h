@@ -70,16 +70,17 @@ IMBREX_INLINE void multiply_tile(const addresses<P> &at, ring<P::stages> &here, 
 }
 
 // Partial sums of a shared tile: sent to the tile's owner, or added by it.  True where this consumer has the whole tile
-// to store.  Where tiles are split evenly, all who share one wait for each other, and each stores a part of it.
+// to store.  Where each has one such tile, all who share it wait for each other, and each stores a part of it.
 template <class P>
 IMBREX_INLINE bool share_tile(const P &p, typename sums_of<P>::type &d, const work &w, int32_t slot, int32_t rank,
                               int32_t group) {
   constexpr int size = cluster_of<P>::size;
-  if constexpr (P::splits_evenly) {
-    if (w.last - w.next == 1) return true;
+  if constexpr (P::sharers > 1) {
+    int32_t *flag = p.flag_of(w.next * size + rank);
     send(p.partial_of(slot * size + rank), d, group);
-    meet_sharers(p.flag_of(w.next * size + rank), w.last - w.next, group);
+    meet_sharers(flag, P::sharers, group);
     store_part(p, w, slot, size, rank, group);
+    leave_sharers(flag, P::sharers, group);
     return false;
   }
   if (w.sends) {

@@ -144,35 +144,55 @@ template <class P, class S, int N> IMBREX_INLINE void put_phases(uint32_t to, co
     }
 }
 
-// Of a tile that several share evenly, the part of the consumer at `slot`: groups of four of each lane's sums, every
-// sharer's added in order, to C.
+// Four neighbours of a lane's sums, of a block of 64 rows from number `first` on, to C.
+template <class P>
+IMBREX_INLINE void store_sums(const P &p, const work &w, const typename P::sum (&x)[4], int32_t block, int32_t first,
+                              int32_t lane) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int32_t row = w.row_tile * P::rows + block * 64 + P::sum_row(lane, first + i);
+    const int32_t column = w.column_tile * P::columns + P::sum_column(lane, first + i);
+    if (!p.c_exists(w.batch, row, column)) continue;
+    const typename P::sum sum = scaled(p, x[i], w.batch, row, column);
+    *p.c_at(w.batch, row, column) = converted<typename P::c_type>(p.finished(sum, w.batch, row, column));
+    if constexpr (P::keeps)
+      *p.kept_at(w.batch, row, column) = converted<typename P::c_type>(p.finished_kept(sum, w.batch, row, column));
+  }
+}
+
+// Of a tile whose sharers have met, the part of the one at `slot`: groups of four of each lane's sums, every
+// sharer's added in order, to C.  What is added is on its way together, of as many sharers and groups as registers hold.
 template <class P>
 IMBREX_INLINE void store_part(const P &p, const work &w, int32_t slot, int32_t size, int32_t rank, int32_t group) {
   typedef typename P::sum sum;
   constexpr int count = P::columns / 2, all = P::rows / 64 / (P::splits_rows ? P::consumers : 1) * count;
-  const int32_t lane = warpgroup_lane(), sharers = w.last - w.next;
+  constexpr int parts = P::sharers < 16 ? P::sharers : 16, groups = 2 * parts <= 16 && all > 4 * P::sharers ? 2 : 1;
+  const int32_t lane = warpgroup_lane();
 #pragma unroll 1
-  for (int32_t first = (slot - w.next) * 4; first < all; first += sharers * 4) {
-    sum total[4] = {};
-#pragma unroll 8
-    for (int32_t other = w.next; other < w.last; ++other) {
-      sum x[4];
-      take(x, lane_partial(p.partial_of(other * size + rank), group, all), first);
+  for (int32_t first = (slot - w.next) * 4; first < all; first += groups * P::sharers * 4) {
+    sum total[groups][4] = {};
+#pragma unroll 1
+    for (int32_t before = 0; before < P::sharers; before += parts) {
+      sum x[parts][groups][4] = {};
 #pragma unroll
-      for (int i = 0; i < 4; ++i) total[i] += x[i];
+      for (int part = 0; part < parts; ++part) {
+        const sum *from = lane_partial(p.partial_of((w.next + before + part) * size + rank), group, all);
+#pragma unroll
+        for (int g = 0; g < groups; ++g)
+          if ((P::sharers % parts == 0 || before + part < P::sharers) && (g == 0 || first + g * P::sharers * 4 < all))
+            take(x[part][g], from, first + g * P::sharers * 4);
+      }
+#pragma unroll
+      for (int part = 0; part < parts; ++part)
+#pragma unroll
+        for (int g = 0; g < groups; ++g)
+#pragma unroll
+          for (int i = 0; i < 4; ++i) total[g][i] += x[part][g][i];
     }
-    const int32_t row = w.row_tile * P::rows + (group * (all / count) + first / count) * 64;
-    const int32_t column = w.column_tile * P::columns;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int32_t number = first % count + i;
-      const int32_t c_row = row + P::sum_row(lane, number), c_column = column + P::sum_column(lane, number);
-      if (!p.c_exists(w.batch, c_row, c_column)) continue;
-      const sum x = scaled(p, total[i], w.batch, c_row, c_column);
-      *p.c_at(w.batch, c_row, c_column) = converted<typename P::c_type>(p.finished(x, w.batch, c_row, c_column));
-      if constexpr (P::keeps)
-        *p.kept_at(w.batch, c_row, c_column) =
-            converted<typename P::c_type>(p.finished_kept(x, w.batch, c_row, c_column));
+    for (int g = 0; g < groups; ++g) {
+      const int32_t at = first + g * P::sharers * 4;
+      if (at < all) store_sums(p, w, total[g], group * (all / count) + at / count, at % count, lane);
     }
   }
 }

@@ -8,7 +8,7 @@ struct work {
   int32_t batch, row_tile, column_tile;
   int32_t first, end; // steps
   bool sends;         // somebody else stores the tile, and adds these sums to its own
-  int32_t next, last; // whose sums this workgroup adds, before it stores the tile: none where next >= last; where tiles
-                      // are split evenly, all who share this one
+  int32_t next, last; // whose sums this workgroup adds, before it stores the tile: none where next >= last; where all who
+                      // share a tile meet, `next` is the first of them
 };
 } // namespace imbrex

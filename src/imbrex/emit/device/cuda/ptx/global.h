@@ -23,37 +23,35 @@ IMBREX_INLINE int32_t take_acquired(int32_t *word) {
   return seen;
 }
 
-// Bits that are set, and counts, behind a fence: what this lane, and those whom it has met, wrote comes before.
+// Bits that are set, and counts, behind a fence: what this lane, and those whom it has met, wrote comes before.  A release
+// would be a second fence, which waits as long.
 IMBREX_INLINE void set_bits_released(int32_t *word, int32_t bits) {
   asm volatile("fence.acq_rel.gpu;\n"
-               "red.release.gpu.global.or.b32 [%0], %1;" ::"l"(word),
+               "red.relaxed.gpu.global.or.b32 [%0], %1;" ::"l"(word),
                "r"(bits)
                : "memory");
 }
 IMBREX_INLINE void add_released(int32_t *word, int32_t x) {
   asm volatile("fence.acq_rel.gpu;\n"
-               "red.release.gpu.global.add.s32 [%0], %1;" ::"l"(word),
+               "red.relaxed.gpu.global.add.s32 [%0], %1;" ::"l"(word),
                "r"(x)
                : "memory");
 }
 IMBREX_INLINE void add_relaxed(int32_t *word, int32_t x) {
   asm volatile("red.relaxed.gpu.global.add.s32 [%0], %1;" ::"l"(word), "r"(x) : "memory");
 }
-// Bits that are kept while the others are cleared, and what a count was, before a fence: what others wrote before the
-// word was seen is seen by this lane, and by those whom it meets.
+// Bits that are kept while the others are cleared, before a fence: what others wrote before the word was seen is seen by
+// this lane, and by those whom it meets.
 IMBREX_INLINE void keep_bits_acquired(int32_t *word, int32_t bits) {
   asm volatile("red.relaxed.gpu.global.and.b32 [%0], %1;\n"
                "fence.acq_rel.gpu;" ::"l"(word),
                "r"(bits)
                : "memory");
 }
+// What a count was.
 IMBREX_INLINE int32_t take_and_add(int32_t *word, int32_t x) {
   int32_t seen;
-  asm volatile("atom.acq_rel.gpu.global.add.s32 %0, [%1], %2;\n"
-               "fence.acq_rel.gpu;"
-               : "=r"(seen)
-               : "l"(word), "r"(x)
-               : "memory");
+  asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], %2;" : "=r"(seen) : "l"(word), "r"(x) : "memory");
   return seen;
 }
 

@@ -24,7 +24,7 @@ IMBREX_INLINE void add_relaxed(int32_t *word, int32_t x) { put_relaxed(word, *wo
 IMBREX_INLINE void add_released(int32_t *word, int32_t x) { put_released(word, *word + x); }
 IMBREX_INLINE int32_t take_and_add(int32_t *word, int32_t x) {
   const int32_t before = *word;
-  put_released(word, before + x);
+  put_relaxed(word, before + x);
   return before;
 }
 
