@@ -70,6 +70,9 @@ COPIED: tuple[tuple[str, Shape], ...] = (
     ("channel_vectors", PLAIN | {"c": 24, "k": 24, "groups": 24, "h": 56, "w": 56, "stride": 2}),
     ("channel_vectors", PLAIN | {"c": 9, "k": 9, "groups": 9, "h": 13, "w": 11, "pad_w": (2, 0)}),
     ("merged_groups:4", GROUPS[0] | {"groups": 8, "h": 16, "w": 16}),
+    ("window_rows", PLAIN | {"c": 8, "y": 2, "x": 5, "pad_h": 1, "pad_w": (4, 0), "stride": 2, "k": 131}),
+    ("window_rows", PLAIN | {"c": 20, "y": 7, "x": 3, "pad_h": 3, "k": 40}),
+    ("window_rows", PLAIN | {"c": 32, "x": 9, "pad_w": 4, "dilation": (2, 1), "stride": (2, 1)}),
 )
 """Algorithms that copy first, whatever the model would choose."""
 
@@ -120,6 +123,8 @@ FEW_BACK: tuple[Shape, ...] = (
     PLAIN | {"c": 64, "k": 3, "h": 30, "w": 30, "y": 7, "x": 7, "pad_h": 3, "pad_w": 3},
     PLAIN | {"k": 1, "y": 2, "x": 5, "pad_h": (0, 4), "pad_w": (4, 1)},
     PLAIN | {"k": 6, "dilation": (2, 1), "pad_h": (1, 2)},
+    PLAIN | {"c": 19, "k": 8, "y": 4, "x": 4, "pad_h": 2, "pad_w": 2},
+    PLAIN | {"k": 12, "x": 7, "pad_w": 3},
 )
 """Gradients of few filters, whose windows have rows."""
 
@@ -134,8 +139,7 @@ def apart() -> Iterator[Case]:
     for dtype, shape, direction in product(("f16", "bf16"), SPREAD, DIRECTIONS[:2]):
         yield Case("spread", convolution(direction, "nchw", dtype, shape), algorithm="channels_last")
     for dtype, layout, shape in product(("f16", "bf16", "tf32"), LAYOUTS, FEW_BACK):
-        if dtype != "tf32" or shape["k"] != 6:
-            yield Case("few", convolution("backward_data", layout, dtype, shape), algorithm="window_rows")
+        yield Case("few", convolution("backward_data", layout, dtype, shape), algorithm="window_rows")
 
 
 GAPS: tuple[dict[str, int], ...] = (

@@ -189,6 +189,8 @@ CLUSTERED = (
     Gemm(136, 264, 4104, transpose_b=True, dtype="tf32"),
     Gemm(136, 264, 8208, transpose_b=True, dtype="f8e4m3fn"),
 )
+SPLIT = (("64,8,64,9,1", 63), ("64,64,64,8,1", 24), ("128,192,64,4,2", 20), ("192,88,64,4,3", 130))
+"""Tiles, and workgroups that share them: few and many of each."""
 SCHEDULES = ("split_k", "stream_k", "stream_k:40", "two_tile", "two_tile_dp_first", "data_parallel", "auto")
 
 
@@ -212,11 +214,10 @@ def schedules() -> Iterator[Case]:
     for text, pieces in (("128,128,64,6,2", 96), ("64,96,64,8,1", 96), ("64,192,64,6,1", 48)):
         abreast = f"v1:warpgroup:{text},1,1,cooperative,straight,2"
         yield Case("schedule", CLUSTERED[0], abreast, f"split_k:{pieces}")
-    for text, pieces in (("64,8,64,9,1", 63), ("64,64,64,8,1", 24), ("128,192,64,4,2", 20), ("192,88,64,4,3", 130)):
-        shared = Gemm(200, 328, 9000, transpose_a=True, alpha=2.0, beta=-1.0, dtype="bf16")
-        yield Case("schedule", shared, f"v1:warpgroup:{text},1,1,cooperative,swapped,2", f"split_k:{pieces}")
-        finished = replace(shared, alpha=1.0, beta=0.0, epilogue=KEPT[1])
-        yield Case("schedule", finished, f"v1:warpgroup:{text},1,1,cooperative,straight,2", f"split_k:{pieces}")
+    shared = Gemm(200, 328, 9000, transpose_a=True, alpha=2.0, beta=-1.0, dtype="bf16")
+    finished = replace(shared, alpha=1.0, beta=0.0, epilogue=KEPT[1])
+    for (text, pieces), (problem, side) in product(SPLIT, ((shared, "swapped"), (finished, "straight"))):
+        yield Case("schedule", problem, f"v1:warpgroup:{text},1,1,cooperative,{side},2", f"split_k:{pieces}")
     for schedule in SCHEDULES:
         yield Case("schedule", Gemm(512, 384, 4096, transpose_b=True, dtype="f16"), schedule=schedule)
         yield Case("schedule", Gemm(136, 264, 8200, transpose_b=True, dtype="bf16"), schedule=schedule)

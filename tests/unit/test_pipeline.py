@@ -93,6 +93,9 @@ def test_channels_that_tensor_maps_do_not_serve_stay_as_they_are() -> None:
         (1, 64, {}, "v4r4"),
         (7, 3, {}, "window_rows"),
         (7, 3, LAYOUTS, "window_rows"),
+        (7, 8, {}, "window_rows"),
+        (7, 8, LAYOUTS, "window_rows"),
+        (3, 32, LAYOUTS, "v4r4"),
     ],
 )
 def test_copies_are_made_where_the_model_of_warpgroups_gains(

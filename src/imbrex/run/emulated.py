@@ -46,7 +46,7 @@ class EmulatedKernel(CpuKernel):
         for parameter, array in zip(self.workspace, scratch, strict=True):
             if parameter.is_zeroed and np.any(array):
                 message = f"'{self.symbol}' leaves flags of '{parameter.name}' that it raised"
-                raise Diagnostic(message, hint="its next launch takes them for its own: the last one lowers them")
+                raise Diagnostic(message, hint="its next launch would take them for its own")
 
     def prepare(self) -> None:
         """A Diagnostic where the environment's seed, which the library reads, is no number."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from imbrex.config.algorithm.task import ConvTask
-from imbrex.view.conv.window_rows import WindowRows, window_rows
+from imbrex.view.conv.window_rows import MOST_BYTES, WindowRows, window_rows
 
 __all__ = ["NOT_SERVED", "rows_of"]
 
 NOT_SERVED: Final = (
-    "only channels of fewer than 16 bytes and taps side by side serve, "
+    f"only channels of up to {MOST_BYTES} bytes and taps side by side serve, "
     "in backward data filters, without strides"
 )
 

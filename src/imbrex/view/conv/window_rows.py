@@ -16,7 +16,7 @@ Law: the convolution of the copies, without padding, has the same sums; it gains
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from imbrex.cached import cached_property
 from imbrex.chip import VECTOR_BYTES, WARPGROUPS
@@ -27,10 +27,14 @@ from imbrex.view.conv.implicit_gemm import Axis, Convolution
 from imbrex.view.copy.boxes import Boxes
 from imbrex.view.copy.data_tiled import CHUNKS, Items, in_chunks
 
-__all__ = ["Image", "WindowRows", "window_rows"]
+__all__ = ["MOST_BYTES", "Image", "WindowRows", "window_rows"]
 
 Image: TypeAlias = Literal["input", "output"]
 """The array whose pixels windows read."""
+
+
+MOST_BYTES: Final = 64
+"""Bytes of a pixel's channels, up to which several taps of a row are worth a stretch of their own."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,7 @@ class WindowRows:
         height, width = self.conv.height, self.conv.width
         return (
             _around(height, self.is_turned, height.dilation * (height.window - 1) + 1),
-            _around(width, self.is_turned, self.taps, self.slots // self.channels),
+            _around(width, self.is_turned, self.taps, -(-self.slots // self.channels)),
         )
 
     def items(self, array: Stack, workitems: int = 256) -> Items:
@@ -169,18 +173,20 @@ def _around(axis: Axis, is_turned: bool, reach: int, multiple: int = 1) -> tuple
 
 
 def window_rows(conv: Convolution, element_bytes: int, image: Image = "input") -> WindowRows | None:
-    """How a convolution is copied; None where its channels fill 16 bytes, or its taps are apart.
+    """How a convolution is copied; None where its channels are many, or its taps are apart.
 
     image: "output" of the gradient of the input, whose windows have to move by one pixel and to begin no
     later than the output.
     """
     slots, height, width = VECTOR_BYTES // element_bytes, conv.height, conv.width
     channels = dict(conv.output)["k"] if image == "output" else dict(conv.input)["c"]
-    if conv.is_grouped or channels >= slots or width.dilation > 1 or height.window * width.window == 1:
+    if conv.is_grouped or width.dilation > 1 or height.window * width.window == 1:
+        return None
+    if channels * element_bytes > MOST_BYTES:
         return None
     if image == "output" and (conv.strides != (1, 1) or not _begins(height) or not _begins(width)):
         return None
-    powers = (1 << i for i in range(slots.bit_length()))
+    powers = (1 << i for i in range(MOST_BYTES.bit_length()))
     counted = next(c for c in powers if c >= channels and width.stride * c % slots == 0)
 
     def taps(row_bytes: int) -> int:

@@ -123,6 +123,8 @@ CASES = {
     "rows of a gradient's windows": conv(
         "backward_data", "window_rows", layout="NCHW", x=5, pad_w=(1, 3), c=24, k=3
     ),
+    "rows of windows of whole pixels": conv("backward_weight", "window_rows", c=8, k=24, y=2, x=5, stride=2),
+    "rows of windows of pixels rounded up": conv("forward", "window_rows", layout="NCHW", c=20, pad_w=(3, 0)),
     "channels that copies count up to whole steps": conv("forward", "channels_last", c=19, layout="NCHW"),
     "pixels as far apart as steps": conv("backward_data", "channels_last", k=48, layout="NCHW"),
     "filters and channels that copies round up": conv("backward_weight", "channels_last", c=11, k=13),

@@ -41,7 +41,8 @@ def some(seed: int) -> Convolution:
     window, stride = (rng.randint(2, 5), rng.randint(1, 5)), (rng.randint(1, 3), rng.randint(1, 4))
     pads = ((rng.randint(0, 3), rng.randint(0, 2)), (rng.randint(0, 2), rng.randint(0, 3)))
     layout = rng.choice(("nhwc", "nchw"))
-    sizes = (2, rng.randint(1, 7), rng.randint(8, 11), rng.randint(6, 12), 8)
+    channels = rng.choice((*range(1, 8), 8, 12, 16, 21, 32))
+    sizes = (2, channels, rng.randint(8, 11), rng.randint(6, 12), 8)
     return convolution(layout, *sizes, *window, stride, (rng.randint(1, 2), 1), pads)
 
 
@@ -65,7 +66,7 @@ def of_few(seed: int) -> Convolution:
     window, dilation = (rng.randint(1, 4), rng.randint(2, 5)), rng.randint(1, 2)
     most = dilation * (window[0] - 1), window[1] - 1
     pads = ((rng.randint(0, most[0]), rng.randint(0, 4)), (rng.randint(0, most[1]), rng.randint(0, 5)))
-    sizes = (2, 8, rng.randint(8, 11), rng.randint(6, 12), rng.randint(1, 7))
+    sizes = (2, 8, rng.randint(8, 11), rng.randint(6, 12), rng.choice((*range(1, 8), 8, 9, 24, 32)))
     layout = rng.choice(("nhwc", "nchw"))
     return convolution(layout, *sizes, *window, (1, 1), (dilation, 1), pads)
 
@@ -120,11 +121,11 @@ def test_work_items_move_every_element_once(copy: Boxes) -> None:
 
 
 def test_what_has_no_rows() -> None:
-    assert window_rows(convolution("nhwc", 1, 8, 9, 9, 8, 3, 3), 2) is None
+    assert window_rows(convolution("nhwc", 1, 33, 9, 9, 8, 3, 3), 2) is None
     assert window_rows(convolution("nhwc", 1, 3, 9, 9, 8, 1, 1), 2) is None
     assert window_rows(convolution("nhwc", 1, 3, 9, 9, 8, 3, 3, dilations=(1, 2)), 2) is None
     assert window_rows(convolution("nhwc grouped", 1, 3, 9, 9, 8, 3, 3, g=2), 2) is None
-    assert window_rows(convolution("nhwc", 1, 9, 9, 9, 8, 3, 3), 2, "output") is None
+    assert window_rows(convolution("nhwc", 1, 9, 9, 9, 33, 3, 3), 2, "output") is None
     assert window_rows(convolution("nhwc", 1, 9, 9, 9, 3, 3, 3, (1, 2)), 2, "output") is None
     assert (
         window_rows(convolution("nhwc", 1, 9, 9, 9, 3, 3, 3, padding=((3, 0), (0, 0))), 2, "output") is None
