@@ -189,7 +189,7 @@ CLUSTERED = (
     Gemm(136, 264, 4104, transpose_b=True, dtype="tf32"),
     Gemm(136, 264, 8208, transpose_b=True, dtype="f8e4m3fn"),
 )
-SPLIT = (("64,8,64,9,1", 63), ("64,64,64,8,1", 24), ("128,192,64,4,2", 20), ("192,88,64,4,3", 130))
+SPLIT = (("64,16,64,9,1", 63), ("64,64,64,8,1", 24), ("128,192,64,4,2", 20), ("192,96,64,4,3", 130))
 """Tiles, and workgroups that share them: few and many of each."""
 SCHEDULES = ("split_k", "stream_k", "stream_k:40", "two_tile", "two_tile_dp_first", "data_parallel", "auto")
 
