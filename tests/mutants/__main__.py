@@ -6,6 +6,7 @@
     python -m tests.mutants --json out.json --again  tries again what survived
     python -m tests.mutants --json out.json --page docs/development.md   writes their score, and tries nothing
     python -m tests.mutants --seed 2 --each 1        another sample, to see what the tests let pass of it
+    python -m tests.mutants --seed 2 --since v1.0    of lines that were written since that revision
     python -m tests.mutants --list                   the mutants, without trying them
     python -m tests.mutants --record                 first, once a commit: which tests execute which lines
 
@@ -26,6 +27,7 @@ from pathlib import Path
 from types import FrameType
 
 from tests.mutants.answers import Answers
+from tests.mutants.changed import changed_lines
 from tests.mutants.mutation import EQUIVALENT, Mutant, equivalents, mutants_of, sample
 from tests.mutants.selection import Selection, read
 from tests.mutants.tree import built, copied, digest, record
@@ -38,7 +40,7 @@ BEGIN, END = "<!-- mutants: begin -->\n", "<!-- mutants: end -->\n"
 
 def main(words: Sequence[str] | None = None) -> int:
     given = arguments(words)
-    mutants = chosen(given.only, given.each, given.seed)
+    mutants = chosen(given.only, given.each, given.seed, given.since)
     if given.list:
         print(*mutants, sep="\n")
         return 0
@@ -72,12 +74,17 @@ def main(words: Sequence[str] | None = None) -> int:
     return int(any(trial.outcome == SURVIVED for trial in answers.trials))
 
 
-def chosen(only: str, each: int, seed: str = "") -> list[Mutant]:
-    """The sample of the project as it is; `only`: those whose line of --list holds this, as many a folder."""
+def chosen(only: str, each: int, seed: str = "", since: str = "") -> list[Mutant]:
+    """The sample of the project as it is; `only`: those whose line of --list holds this, as many a folder.
+
+    since: a revision of git, whose own lines hold none.
+    """
+    new = changed_lines(ROOT, since) if since else {}
     paths = (path for path in sorted((ROOT / "src").rglob("*")) if path.suffix in (".py", ".h", ".cpp"))
+    paths = (path for path in paths if not since or str(path.relative_to(ROOT)) in new)
     names = ((str(path.relative_to(ROOT)), path.read_bytes()) for path in paths)
     mutants = (m for name, text in names for m in mutants_of(name, text) if only in str(m))
-    return sample(mutants, each, seed)
+    return sample((m for m in mutants if not since or m.line in new.get(m.path, ())), each, seed)
 
 
 def page(text: str, summary: str, done: Sequence[Trial]) -> str:
@@ -103,6 +110,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", default="", metavar="TEXT", help="mutants whose line of --list holds this")
     parser.add_argument("--each", type=int, default=3, help="mutants of a folder")
     parser.add_argument("--seed", default="", metavar="TEXT", help="draws another sample than the fixed one")
+    parser.add_argument("--since", default="", metavar="REVISION", help="mutants of lines written since")
     parser.add_argument("--limit", type=float, default=120, help="CPU seconds for the tests of one")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants at once")
     parser.add_argument("--list", action="store_true", help="only say what would be tried")
