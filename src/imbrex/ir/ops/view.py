@@ -217,25 +217,28 @@ class TransformOp(MiopenOp):
 
     def is_one_stride(self, entry: Entry) -> bool:
         """Is the address linear in the entry's one dimension, with no guard that depends on it?"""
-        layers, value = [_only(self.layer, entry)], self.source
+        layers, value = [self.layer], self.source
         while isinstance(owner := value.owner, TransformOp | FinishOp):
             if isinstance(owner, TransformOp):
                 layers.append(owner.layer)
             value = owner.source
-        whole = Map(tuple(layers))
-        offset, guards = query.linear(whole)
-        name = entry.names[0]
-        step = query.pointer_step(offset, name, dict(whole.upper)[name])
-        return step.is_constant and not any(g.index.mentions(name) for g in guards)
+        return _is_one_stride(entry.names[0], entry.source_names, tuple(layers))
 
 
-def _only(layer: Layer, entry: Entry) -> Layer:
-    """The layer with just this merge; every other lower dim passes through."""
-    merged = set(entry.source_names)
-    others = [d for d in layer.lower if d.name not in merged]
-    size = dict(layer.upper)[entry.names[0]]
-    upper = [Dim(entry.names[0], size), *(Dim(f"_{d.name}", d.size) for d in others)]
-    steps = [Step(rules.Merge(), entry.names, entry.source_names)]
+@lru_cache(maxsize=4096)
+def _is_one_stride(name: str, digits: tuple[str, ...], layers: tuple[Layer, ...]) -> bool:
+    """The same of the dimension that the first of the layers merges of these: every level asks it again."""
+    whole = Map((_only(layers[0], name, digits), *layers[1:]))
+    offset, guards = query.linear(whole)
+    step = query.pointer_step(offset, name, dict(whole.upper)[name])
+    return step.is_constant and not any(g.index.mentions(name) for g in guards)
+
+
+def _only(layer: Layer, name: str, digits: tuple[str, ...]) -> Layer:
+    """The layer with just the merge of these digits; every other lower dim passes through."""
+    others = [d for d in layer.lower if d.name not in digits]
+    upper = [Dim(name, dict(layer.upper)[name]), *(Dim(f"_{d.name}", d.size) for d in others)]
+    steps = [Step(rules.Merge(), (name,), digits)]
     steps += [Step(rules.PassThrough(), (f"_{d.name}",), (d.name,)) for d in others]
     return Layer(tuple(upper), layer.lower, tuple(steps))
 
