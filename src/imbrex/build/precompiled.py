@@ -29,10 +29,12 @@ PRODUCT = '#include "device/cpu/operand.h"'
 @dataclass(frozen=True, slots=True)
 class Precompiled:
     """flags: of units that include what is precompiled, which may not lie beside them, for a header counts as
-    read by where it lies.  forget: has it made anew by whoever comes next.
+    read by where it lies.  headers: the folder of what is precompiled.  forget: has it made anew by whoever
+    comes next.
     """
 
     flags: tuple[str, ...]
+    headers: Path
     forget: Callable[[], None]
 
 
@@ -58,7 +60,8 @@ def precompiled(
 
     key = digest([include, str(compiler.headers), *options, "|", compiler.version, isa.fingerprint])
     stored = cache.object(key, build, (RESULT,))
-    return Precompiled(("-include-pch", str(stored.directory / RESULT), include), lambda: cache.forget(key))
+    flags = ("-include-pch", str(stored.directory / RESULT), include)
+    return Precompiled(flags, headers.directory, lambda: cache.forget(key))
 
 
 def compiled_with(

@@ -16,7 +16,15 @@ from imbrex.build.cache import Cache, digest, source_parts
 from imbrex.build.device_units import device_objects
 from imbrex.build.isa import Isa, host_isa
 from imbrex.build.precompiled import compiled_with, precompiled
-from imbrex.build.toolchain import FLAGS, Compiler, compile_shared, compiler_of, find_compiler, write_sources
+from imbrex.build.toolchain import (
+    FLAGS,
+    Compiler,
+    compile_shared,
+    compiler_of,
+    find_compiler,
+    linked,
+    write_sources,
+)
 
 __all__ = ["LIBRARY", "SharedLibrary", "build_shared", "find_shared", "recipe_key"]
 
@@ -57,7 +65,8 @@ def build_shared(
                 some, directory, name=LIBRARY, flags=all_flags, compiler=compiler, isa=isa, compiled=objects
             )
 
-        write_sources(compiled_with(given, sources, directory, compile_some), directory)
+        left = compiled_with(given, sources, directory, compile_some)
+        write_sources(linked(left, given.headers, directory) if given else left, directory)
 
     stored = cache.object(key, build, (LIBRARY,))
     return SharedLibrary(stored.directory / LIBRARY, key, stored.was_cached)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from imbrex.build.cache import Cache
+from imbrex.build.cache.entry import is_intact
+from imbrex.build.cache.trust import this_user
 from imbrex.build.isa import isa
 from imbrex.build.precompiled import RESULT, precompiled
 from imbrex.build.shared_library import build_shared
@@ -35,6 +39,29 @@ def test_the_object_is_the_same_with_it(tmp_path: Path, level: str) -> None:
     assert built.path.read_bytes() == without.read_bytes()
     found = {str(file.relative_to(built.path.parent)) for file in built.path.parent.rglob("*.*")}
     assert found == {*SOURCES, "kernel.so", "manifest.json"}, "a kernel has its sources beside it"
+
+
+@pytest.mark.parametrize("most_links", [0, 5, 1000])
+def test_sources_lie_beside_a_kernel_however_many_links_a_disk_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_links: int
+) -> None:
+    """Two kernels share the headers' files; where links end, at once or after some, they have their own."""
+    of, cache, real, made = isa("generic"), Cache(tmp_path / "cache"), os.link, list[Path]()
+
+    def link(source: Path, target: Path) -> None:
+        if len(made) >= most_links:
+            raise OSError(errno.EMLINK, "too many links")
+        made.append(target)
+        real(source, target)
+
+    monkeypatch.setattr(os, "link", link)
+    for value in (1, 2):
+        sources = SOURCES | {"f.cpp": f"{INCLUDED}int f() {{ return {value}; }}\n"}
+        at = build_shared(sources, flags=FLAGS, isa=of, cache=cache).path.parent
+        assert {name: (at / name).read_text("utf-8") for name in sources} == sources
+        assert is_intact(at, sources, frozenset({this_user()}))
+    shared = [path for path in at.rglob("device/**/*.h") if path.stat().st_nlink > 1]
+    assert bool(shared) == (most_links == 1000)
 
 
 def test_a_refusal_costs_time_and_not_the_kernel(tmp_path: Path) -> None:
