@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-__all__ = ["in_turn", "keep_pairs", "one_in", "seen_here"]
+__all__ = ["in_turn", "keep_pairs", "one_in", "one_of", "seen_here"]
 
 Pairs = frozenset[tuple[tuple[str, str], ...]]
 Row = TypeVar("Row")
@@ -53,6 +53,11 @@ def in_turn(*values: Sequence[Any], whole: Collection[Any] = ()) -> list[tuple[A
         return list(rows.values())
     turn = {tuple(i % len(v) for v in values) for i in range(max(map(len, values)))}
     return [row for at, row in rows.items() if at in turn or any(value in whole for value in row)]
+
+
+def one_of(values: Sequence[Row], turn: int) -> list[Row]:
+    """The next of the values at each turn; all of them with IMBREX_TESTS=all."""
+    return list(values if os.environ.get("IMBREX_TESTS") == "all" else [values[turn % len(values)]])
 
 
 def one_in(count: int, rows: Sequence[Row]) -> list[Row]:

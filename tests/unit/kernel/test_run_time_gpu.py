@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.pairs import one_of
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import compile
@@ -78,13 +79,14 @@ CASES: dict[str, tuple[Problem, dict[str, Any], tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_sizes_are_right_and_have_the_fixed_kernels_bits(case: str) -> None:
+@pytest.mark.parametrize(("turn", "case"), list(enumerate(CASES)))
+def test_sizes_are_right_and_have_the_fixed_kernels_bits(turn: int, case: str) -> None:
     problem, words, sizes = CASES[case]
     kernel = compile(problem, "sm_90a", emulate=True, **words)
     for size in sizes:
         verdict = kernel.at(size).check(values="integer")
         assert verdict.is_right, (size, verdict)
+    for size in one_of(sizes, turn):
         fixed = compile(problem.at(size), "sm_90a", emulate=True, config=kernel.at(size).configuration)
         operands = random_operands(fixed.problem, 3, "float").arrays
         arrays = [operands[o.role] for o in fixed.problem.operands]
