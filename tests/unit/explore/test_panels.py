@@ -10,9 +10,14 @@ import pytest
 from tests.pairs import in_turn
 from tests.unit.explore.studied import BACKWARD, DEPTHWISE, FORWARD, PRODUCT, WEIGHT, studied
 
-from imbrex.chip import CpuMachine
+from imbrex.chip import CpuMachine, target
+from imbrex.config import tiles
 from imbrex.config.cpu.cost import cycles, parts
 from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.l2 import CacheTraffic
+from imbrex.config.request import Request
+from imbrex.config.tuning import parse
+from imbrex.explore import study
 from imbrex.explore.ladder import Ladder
 from imbrex.explore.panels.banks import _accesses  # pyright: ignore[reportPrivateUsage]
 from imbrex.explore.regions import regions
@@ -20,6 +25,7 @@ from imbrex.explore.subject import Subject
 from imbrex.explore.tile_grid import tile_grid
 from imbrex.index.query import is_injective
 from imbrex.kernel import compile
+from imbrex.problem import Gemm
 from imbrex.view.work.workgroup import raster_order
 
 LAST = " --in_layout NHWC --fil_layout NHWC --out_layout NHWC"
@@ -129,6 +135,29 @@ def test_segments_are_those_of_the_plan() -> None:
         for s in plan.segments(w)
     ]
     assert drawn == wanted
+
+
+@pytest.mark.parametrize("way", ["swapped", "straight"])
+def test_what_is_found_in_l2_counts_the_bytes_of_each_matrix(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """8 bits of A and 4 of B: rows of a tile are rows of B where the product is exchanged."""
+    told: list[tuple[int, int]] = []
+
+    def traffic(plan: object, order: object, cache: object, tile_bytes: tuple[int, int]) -> CacheTraffic:
+        told.append(tile_bytes)
+        return CacheTraffic(4, 1)
+
+    monkeypatch.setattr("imbrex.explore.panels.segments.plan_traffic", traffic)
+    problem = Gemm(300, 520, 1056, dtype="mxfp8_mxfp4", transpose_b=True)
+    tuning = parse(f"v1:xdlops:128,64,4,64,32,16,auto,xor,ahead,{way}")
+    found = study(Request(problem, target("gfx950"), "gfx950", tuning, schedule=tiles.wanted("stream_k:7")))
+    cut = found.subject.tiling
+    assert cut is not None and cut.swapped == (way == "swapped")
+    assert "75.0% of the tiles" in " ".join(found.panel("segments").sentences)
+    ((rows, columns),) = told
+    bits = (4, 8) if cut.swapped else (8, 4)
+    assert rows * bits[1] * cut.tile[1] == columns * bits[0] * cut.tile[0] > 0
 
 
 def test_whole_tiles_are_dealt_out_as_the_kernel_has_them() -> None:

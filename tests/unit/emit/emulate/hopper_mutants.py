@@ -74,6 +74,28 @@ MUTANTS: Final = {
         "if (step + 1 > w.end)",
         "nobody can go on",
     ),
+    # split_tile.h: what the lanes of a warpgroup ask of the matrix unit
+    "a lane does not add": Mutant(
+        TWO,
+        "split_tile.h",
+        "              adds || !P::begins(k));",
+        "              (adds || !P::begins(k)) && threadIdx.x % 128 != 77);",
+        "lanes of a warpgroup ask for different products",
+    ),
+    "a lane multiplies other columns": Mutant(
+        TWO,
+        "split_tile.h",
+        "b + (P::b_start(k, column) >> 4),",
+        "b + (P::b_start(k, column) >> 4) + (threadIdx.x % 128 == 77),",
+        "lanes of a warpgroup ask for different products",
+    ),
+    "a lane counts its products otherwise": Mutant(
+        FLIGHT,
+        "split_tile.h",
+        "      begin_products();",
+        "      if (step == w.first && threadIdx.x % 128 >= 96) end_products();\n      begin_products();",
+        "lanes of a warpgroup ask for different products",
+    ),
     "bytes are announced that do not come": Mutant(
         TWO,
         "pipeline.h",
