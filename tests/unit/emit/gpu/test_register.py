@@ -1,4 +1,4 @@
-"""Private arrays of device/gpu/register.h by value, on a CPU: turned, filled, copied, and nothing beyond."""
+"""Private arrays of device/gpu/register.h by value, on a CPU: turned, filled, copied, gained, and no more."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def library() -> ctypes.CDLL:
     lines += [
         f'extern "C" void {kind}_fill_{n}({kind} *d) {{ imbrex::fill<{n}>(d, {kind}(7)); }}'
         f'extern "C" void {kind}_copy_{n}({kind} *d, const {other} *s) {{ imbrex::copy<{n}>(d, s); }}'
+        f'extern "C" void {kind}_gain_{n}({kind} *d, const {kind} *s) {{ imbrex::gain<{n}>(d, s); }}'
         for kind, other in zip(TYPES, TYPES[::-1], strict=True)
         for n in COUNTS
     ]
@@ -68,10 +69,13 @@ def test_turned(kind: str, shape: tuple[int, int], library: ctypes.CDLL) -> None
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize(("kind", "other"), [*zip(TYPES, TYPES[::-1], strict=True)])
 def test_as_many_as_are_said(kind: str, other: str, count: int, library: ctypes.CDLL) -> None:
-    """What is filled, and what is copied from elements of another size."""
+    """What is filled, what is copied from elements of another size, and what is added to."""
     source = np.arange(1, count + BEYOND + 1, dtype=other.removesuffix("_t"))
-    filled, copied = (np.full(count + BEYOND, 255, kind.removesuffix("_t")) for _ in range(2))
+    filled, copied, gained = (np.full(count + BEYOND, 255, kind.removesuffix("_t")) for _ in range(3))
+    gained[:count] = 100
     call(library, f"{kind}_fill_{count}", filled)
     call(library, f"{kind}_copy_{count}", copied, source)
+    call(library, f"{kind}_gain_{count}", gained, source.astype(gained.dtype))
     assert np.array_equal(filled, [*[7] * count, *[255] * BEYOND])
     assert np.array_equal(copied, [*source[:count], *[255] * BEYOND])
+    assert np.array_equal(gained, [*100 + source[:count], *[255] * BEYOND])
