@@ -143,20 +143,12 @@ class Lin:
 
 
 def lin(x: Index) -> Lin:
-    return x if isinstance(x, Lin) else _constant(int(x))
-
-
-@lru_cache(maxsize=1 << 12)
-def _constant(value: int) -> Lin:
-    return Lin((), value)
+    return x if isinstance(x, Lin) else Lin((), int(x))
 
 
 @lru_cache(maxsize=1 << 12)
 def var(name: str, size: int) -> Lin:
-    """A variable, or the constant 0 when its range holds one value.
-
-    Of one name and size there is one object, mostly: equal sums are compared by what they are made of.
-    """
+    """A variable, one object for a name and a size; the constant 0 when its range holds one value."""
     if size < 1:
         raise ValueError(f"index '{name}' needs at least one value, got size {size}")
     return lin(0) if size == 1 else _atom(Var(name, size))
