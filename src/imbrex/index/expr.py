@@ -200,9 +200,7 @@ def divide(num: Index, den: Index) -> tuple[Lin, Lin]:
         return _atom(Div(num, den)), _atom(Mod(num, den))
     if num.is_constant:
         return lin(num.const // den.const), lin(num.const % den.const)
-    if not _simplifying.get():
-        return _atom(Div(num, den)), _atom(Mod(num, den))
-    return _divmod(num, den.const)
+    return _divmod(num, den.const) if _simplifying.get() else (_atom(Div(num, den)), _atom(Mod(num, den)))
 
 
 def _atom(a: Atom) -> Lin:

@@ -10,7 +10,7 @@ import pytest
 
 from imbrex.build.isa import isa
 from imbrex.build.shared_library import build_shared
-from imbrex.cdna.execute import Strictness
+from imbrex.cdna.execute import Launch, Strictness, _hidden  # pyright: ignore[reportPrivateUsage]
 from imbrex.cdna.machine import FLAGS
 from imbrex.diagnostic import Diagnostic
 
@@ -160,3 +160,13 @@ def test_the_core_compiles_for_cpus_of_half_precision() -> None:
     sources = {f.name: f.read_text(encoding="utf-8") for f in folder.iterdir() if f.name.endswith(".h")}
     sources["float.cpp"] = (folder / "float.cpp").read_text(encoding="utf-8")
     assert build_shared(sources, flags=(*FLAGS, "-march=sapphirerapids")).path.exists()
+
+
+def test_what_a_loader_adds_to_the_arguments() -> None:
+    """Sizes along three axes, of which those that are not said are 1, and no LDS besides the kernel's own."""
+    found = dict(_hidden(Launch((5, 3), (64,))))
+    sizes = {"x": (5, 64), "y": (3, 1), "z": (1, 1)}
+    for axis, (groups, items) in sizes.items():
+        assert (found[f"hidden_block_count_{axis}"], found[f"hidden_group_size_{axis}"]) == (groups, items)
+    assert found["hidden_grid_dims"] == 2 and found["hidden_dynamic_lds_size"] == 0
+    assert dict(_hidden(Launch((1,), (64,), 512)))["hidden_dynamic_lds_size"] == 512
