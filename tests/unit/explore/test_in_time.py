@@ -10,6 +10,7 @@ import pytest
 from tests.unit.explore.studied import FORWARD, PRODUCT, studied
 
 from imbrex.chip import GpuMachine
+from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops.cost import product_of, step_trip
 from imbrex.config.xdlops.loop import modelled
 from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
@@ -100,3 +101,17 @@ def test_the_roofline_has_what_explain_predicts() -> None:
     assert study.subject.product is not None
     (told,) = re.findall(r"([\d.]+) TFLOP/s", study.subject.product.derived["prediction"])
     assert f"{told} TFLOP/s" in study.panel("roofline").sentences[1]
+
+
+@pytest.mark.parametrize("line", [PRODUCT, "gemm -t f16 -m 4096 -n 4096 -k 512"])
+def test_no_more_workgroups_share_a_gpu_than_there_are(line: str) -> None:
+    """Nor more than the GPU has units for: streams that all of them share are slower then."""
+    found = studied("sm_90a", line)
+    subject = found.subject
+    assert subject.product is not None and subject.tuned is not None
+    tuning, machine = subject.tuned.tuning, subject.request.machine
+    assert isinstance(tuning, WarpgroupTuning) and isinstance(machine, GpuMachine)
+    tiles = tuning.plan(subject.product.context, machine).grid_size
+    assert (tiles < machine.compute_units) == (line == PRODUCT)
+    running = tiles if line == PRODUCT else machine.compute_units
+    assert f"of a workgroup, where {running} run" in str(found.panel("pipeline").to_json())
