@@ -161,6 +161,7 @@ def test_bad_input_is_one_message(what: str, imbrex: Imbrex) -> None:
     ("words", "message"),
     [
         (("run",), "hint: see imbrex run --help"),
+        (("explain",), "hint: see imbrex explain --help"),
         (("run", "conv", "-n", "1"), 'hint: quote the problem: imbrex run "conv -n 1"'),
         (("rn", CONV), "error: no such command 'rn'\nhint: did you mean 'run'?"),
         ((GEMM,), f"hint: imbrex run '{GEMM}'"),

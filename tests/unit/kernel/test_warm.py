@@ -16,7 +16,7 @@ from imbrex.cli.warm import command
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Target, warm
 from imbrex.kernel.make import OFFERED, NotBuilt
-from imbrex.kernel.warm import CompileJob
+from imbrex.kernel.warm import CompileJob, Warmed, expect_warmed
 from imbrex.problem import Gemm
 
 
@@ -115,3 +115,15 @@ def test_an_order_is_told_as_it_is() -> None:
 
     order = CompileJob(Gemm(5, 7, 3), Target("cpu"), 1)
     assert pickle.loads(pickle.dumps(order)) == order
+
+
+@pytest.mark.parametrize(
+    ("refused", "others"),
+    [(1, ""), (2, "; 1 other has none, either"), (3, "; 2 others have none, either")],
+)
+def test_the_first_without_a_kernel_is_named_and_the_others_counted(refused: int, others: str) -> None:
+    problem = Gemm(8, 8, 8)
+    expect_warmed(made := [Warmed(problem, 1.0)])
+    with pytest.raises(Diagnostic) as told:
+        expect_warmed([*made, *[Warmed(problem, 0.0, "no reason")] * refused])
+    assert told.value.message.endswith(f": no reason{others}")
