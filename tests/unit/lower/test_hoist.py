@@ -15,7 +15,7 @@ from imbrex.dtype import F32
 from imbrex.index.expr import lin, var
 from imbrex.index.rule import Guard
 from imbrex.lower.build import program
-from imbrex.lower.hoist import hoisted
+from imbrex.lower.hoist import Axis, Mask, hoisted
 from imbrex.lower.stmt import Alloc, Barrier, Buffer, For, Kernel, Mark, Move, Ref, Stmt, walk
 from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d
@@ -229,6 +229,12 @@ def test_a_loop_inside_that_guards_do_not_ask_takes_no_word_more() -> None:
     assert masks(after)["missing"].shape == (3, 64, 1)
     ((move, loops),), ((other, _),) = loads(before), loads(after)
     assert np.array_equal(exists(after, other, loops, masks(after)), exists(before, move, loops, {}))
+
+
+def test_a_mask_has_no_loop_of_one_turn() -> None:
+    axes = [Axis("word", 1), Axis("other", 2)], [Axis("bit", 3), Axis("one", 1)]
+    made = Mask(REGISTERS, (Guard(STEP, 9),), *axes).statements
+    assert [(s.var, s.count) for s in walk(made) if isinstance(s, For)] == [("other", 2), ("bit", 3)]
 
 
 def test_names_are_new() -> None:
