@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["HotLoop", "hot_loop"]
+__all__ = ["HotLoop", "hot_loop", "loops"]
 
 MULTIPLY = re.compile(r"(f?mla|fmlal2?|bfdot|bfmmla|sdot|smmla|tdp\w+)$")
 LOAD, PREFETCH = re.compile(r"ld|tileload"), re.compile(r"prf|prefetch")
@@ -29,10 +29,10 @@ class HotLoop:
 
 def hot_loop(assembly: str) -> HotLoop:
     """The innermost loop with the most instructions that multiply."""
-    return max((_counted(body) for body in _loops(assembly.splitlines())), key=lambda loop: loop.multiplies)
+    return max((_counted(body) for body in loops(assembly.splitlines())), key=lambda loop: loop.multiplies)
 
 
-def _loops(lines: list[str]) -> Iterator[list[str]]:
+def loops(lines: list[str]) -> Iterator[list[str]]:
     """Lines from a label to a branch back to it, without another loop between."""
     begins: dict[str, int] = {}
     for number, line in enumerate(lines):

@@ -6,13 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.hashes.hot_loop import hot_loop
+from tests.hashes.hot_loop import hot_loop, loops
 from tests.pairs import seen_here
 
 from imbrex.build.isa import isa
 from imbrex.build.toolchain import FLAGS, compiler_of, run_all, write_sources
 from imbrex.chip import CPU_ISAS
 from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.tuning import Tuning, parse
 from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Gemm
 
@@ -37,17 +38,32 @@ def test_each_level_that_is_emulated_has_a_row() -> None:
 @pytest.mark.parametrize("text", seen_here(map(" ".join, ROWS), LIKE_OTHERS))
 def test_the_page_says_what_is_compiled(text: str, tmp_path: Path) -> None:
     level, dtype, *_ = row = tuple(text.split())
-    problem = Gemm(240, 240, 256, dtype=dtype)
-    lowered = lower(Request(problem, machine_for("cpu", level, 1), "cpu"))
-    (tuning,) = lowered.tunings
-    assert isinstance(tuning, CpuTuning)
-    write_sources(lowered.bundle.files, tmp_path)
-    wanted, unit = isa(level), lowered.bundle.units[1]
-    compiler = compiler_of(wanted)
-    told = (*FLAGS, *wanted.triple, *wanted.flags, "-I.", "-S", unit, "-o", "unit.s")
-    run_all(compiler, [(*compiler.compile, *told)], [unit], tmp_path)
-    loop = hot_loop((tmp_path / "unit.s").read_text("utf-8"))
+    tuning, assembly = _compiled(Gemm(240, 240, 256, dtype=dtype), level, tmp_path)
+    loop = hot_loop(assembly)
     counts = (loop.multiplies, loop.loads, loop.prefetches, loop.others)
     tile = (tuning.m_per_thread, tuning.n_per_thread)
     assert (level, dtype, *map(str, tile), loop.multiply, *map(str, counts)) == row
     assert loop.stack == 0, "a sum or an address leaves its register"
+
+
+@pytest.mark.parametrize("rows", [12, 16, 24, 29])
+def test_tall_tiles_keep_most_of_their_rows_in_registers(rows: int, tmp_path: Path) -> None:
+    """Rows that are read where they lie, each a pointer and a step away, of a B that one panel meets."""
+    tile = parse(f"v1:cpu:{rows},16,{rows},16,192,16,k_blocked,b,straight")
+    _, assembly = _compiled(Gemm(rows, 16, 190, batch=20), "avx512", tmp_path, tile)
+    found = [body for body in loops(assembly.splitlines()) if sum("vfmadd" in line for line in body) >= rows]
+    assert found
+    assert max(sum("(%rsp" in line for line in body) for body in found) <= rows // 2
+
+
+def _compiled(problem: Gemm, level: str, folder: Path, tuning: Tuning | None = None) -> tuple[CpuTuning, str]:
+    """The tuning of a problem that is a single product, and its assembly."""
+    lowered = lower(Request(problem, machine_for("cpu", level, 1), "cpu", tuning))
+    (used,) = lowered.tunings
+    assert isinstance(used, CpuTuning)
+    write_sources(lowered.bundle.files, folder)
+    wanted, unit = isa(level), lowered.bundle.units[1]
+    compiler = compiler_of(wanted)
+    told = (*FLAGS, *wanted.triple, *wanted.flags, "-I.", "-S", unit, "-o", "unit.s")
+    run_all(compiler, [(*compiler.compile, *told)], [unit], folder)
+    return used, (folder / "unit.s").read_text("utf-8")

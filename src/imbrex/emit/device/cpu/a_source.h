@@ -1,16 +1,21 @@
 // Sources of A for the microkernels: where a panel's elements lie, and a cursor that goes along its k.
 //
 // A source is a small struct; cursor<MR>(source) walks it: at(m, u) is where row m has the u-th k from here, row(m) where
-// its neighbours along k begin, advance(count) goes on by as many words.
+// its neighbours along k begin, advance(count) goes on by as many words; at_once of a chunk's words are passed in a turn of a
+// loop.
 #pragma once
 #include "unit.h"
 
 namespace imbrex {
 
+// Words that are passed in a turn where rows have pointers of their own.  Of many rows a turn is long enough by one, and a
+// compiler that is free to add up the addresses of all rows for several words keeps them in memory.
+template <int MR> constexpr int passed_at_once = MR > 8 ? 1 : 4;
+
 // A(k, m) = p[k * step + m]: a packed panel with step == MR, or a matrix whose rows are k; k and m count words.
 template <class U> struct a_k_major {
   typedef element_of_unit<U> E;
-  static constexpr int chunk = 4;
+  static constexpr int chunk = 4, at_once = 4;
   const E *p;
   int64_t step;
   const E *at(int m, int u) const { return p + (u * step + m) * unit<U>::together; }
@@ -22,7 +27,7 @@ template <class U> struct a_k_major {
 // together.
 template <class U> struct a_k_blocked {
   typedef element_of_unit<U> E;
-  static constexpr int chunk = words_of_vector<U>;
+  static constexpr int chunk = words_of_vector<U>, at_once = 4;
   const E *p;
   int64_t step;
   const E *at(int m, int u) const { return p + m * k_width<U> + u * unit<U>::together; }
@@ -43,7 +48,7 @@ template <class U> struct a_rows {
 template <class U> struct a_whole_rows : a_rows<U> {};
 template <class U, int MR, bool FetchesAhead = true> struct a_row_cursor {
   typedef element_of_unit<U> E;
-  static constexpr int chunk = words_of_vector<U>, bases = (MR + 4) / 5;
+  static constexpr int chunk = words_of_vector<U>, bases = (MR + 4) / 5, at_once = passed_at_once<MR>;
   const E *base[bases];
   int64_t step, next; // next: from a row to the same row of the panel after this one
   explicit a_row_cursor(a_rows<U> a) : step(a.step), next(MR * a.step) {
@@ -76,7 +81,7 @@ template <class U, int Chunk = words_of_vector<U>> struct a_runs {
 };
 template <class U, int MR, int Chunk = words_of_vector<U>> struct a_run_cursor {
   typedef element_of_unit<U> E;
-  static constexpr int chunk = Chunk;
+  static constexpr int chunk = Chunk, at_once = passed_at_once<MR>;
   const E *base[MR];
   const E *const *p;
   int64_t run, left;
@@ -134,7 +139,7 @@ template <class A> struct a_listed {
 };
 // C: a cursor at the first k; go(from, k): to another one.
 template <class C> struct a_listed_cursor {
-  static constexpr int chunk = 1;
+  static constexpr int chunk = 1, at_once = 1;
   const C from;
   C now;
   const int32_t *k;

@@ -138,24 +138,26 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, const A &sou
   for (int m = 0; m < MR; ++m)
 #pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) acc[m][v] = start<T>(panel, v);
-  constexpr int cut = cut_word<decltype(a)>, whole = chunk - (cut > 0);
+  constexpr int cut = cut_word<decltype(a)>, whole = chunk - (cut > 0), at_once = decltype(a)::at_once;
+  const auto one = [&](int u) IMBREX_INLINED {
+    b.next(row);
+    rank_one<U, MR, NV>(acc, a, u, row);
+  };
   int64_t k = count_of(source, k_count) / together;
   follow(a, b);
   for (; k >= chunk; k -= chunk, a.advance(chunk), follow(a, b)) {
+#pragma GCC unroll 1
+    for (int u = 0; u < whole; ++u)
+      if constexpr (at_once == 1) one(u);
 #pragma GCC unroll 4
-    for (int u = 0; u < whole; ++u) {
-      b.next(row);
-      rank_one<U, MR, NV>(acc, a, u, row);
-    }
+    for (int u = 0; u < whole; ++u)
+      if constexpr (at_once == 4) one(u);
     if constexpr (cut > 0) {
       b.next(row);
       rank_one<U, MR, NV>(acc, a, whole, row, first_of_word<cut>{});
     }
   }
-  for (int u = 0; u < k; ++u) {
-    b.next(row);
-    rank_one<U, MR, NV>(acc, a, u, row);
-  }
+  for (int u = 0; u < k; ++u) one(u);
   if constexpr (together > 1)
     if (const int64_t some = k_count % together; some > 0) {
       b.next(row);

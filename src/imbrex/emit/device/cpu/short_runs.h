@@ -20,7 +20,7 @@ template <class U, int Run> struct a_short_runs {
 };
 template <class U, int MR, int Run> struct a_short_run_cursor {
   typedef element_of_unit<U> E;
-  static constexpr int chunk = words_of_run<U, Run>, bases = (MR + 4) / 5;
+  static constexpr int chunk = words_of_run<U, Run>, bases = (MR + 4) / 5, at_once = passed_at_once<MR>;
   const E *base[bases];
   int64_t step;
   const int64_t *offset;
