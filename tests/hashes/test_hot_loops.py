@@ -56,6 +56,20 @@ def test_tall_tiles_keep_most_of_their_rows_in_registers(rows: int, tmp_path: Pa
     assert max(sum("(%rsp" in line for line in body) for body in found) <= rows // 2
 
 
+@pytest.mark.parametrize(("columns", "whole", "half"), [(8, False, True), (9, True, False), (24, True, True)])
+def test_lanes_that_nobody_wants_are_not_multiplied(
+    columns: int, whole: bool, half: bool, tmp_path: Path
+) -> None:
+    """Of up to half a vector of columns half is multiplied; whatever there is, a row is broadcast once."""
+    _, assembly = _compiled(Gemm(12, columns, 256), "avx512", tmp_path)
+    kernels = re.findall(r"^\w+micro_kernel\w+:(.*?)^\.Lfunc_end", assembly, re.MULTILINE | re.DOTALL)
+    assert kernels
+    for kernel in kernels:
+        y, z = (len(re.findall(rf"\tvfmadd231ps\t.*, %{one}mm\d+\s", kernel)) for one in "yz")
+        assert (z > 0, y > 0) == (whole, half)
+        assert not whole or not re.search(r"\tvbroadcastss\t.*, %ymm", kernel)
+
+
 def _compiled(problem: Gemm, level: str, folder: Path, tuning: Tuning | None = None) -> tuple[CpuTuning, str]:
     """The tuning of a problem that is a single product, and its assembly."""
     lowered = lower(Request(problem, machine_for("cpu", level, 1), "cpu", tuning))

@@ -36,8 +36,12 @@ class Isa:
     @property
     def fma_per_cycle(self) -> float:
         """Multiply-adds of the widest vectors that a core starts in a cycle."""
-        row = CPU_ISAS[self.level]
-        return row.fma_per_cycle / (2 if self.generation in row.halved_on else 1)
+        return CPU_ISAS[self.level].fma_per_cycle / (2 if self.runs_halves else 1)
+
+    @property
+    def runs_halves(self) -> bool:
+        """Does the host run an operation of the level's width as two halves?"""
+        return self.generation in CPU_ISAS[self.level].halved_on
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -48,7 +52,8 @@ class Isa:
         options = CPU_ISAS[self.level].options
         if self.arch == "aarch64":  # the size of SVE's registers is told whatever the CPU
             return (f"-mcpu={self.march}", *options)
-        return (f"-march={self.march}", *(() if self.march == "native" else options))
+        halves = ("-DIMBREX_RUNS_HALVES",) if self.runs_halves else ()
+        return (f"-march={self.march}", *(() if self.march == "native" else options), *halves)
 
     @property
     def is_foreign(self) -> bool:

@@ -29,9 +29,11 @@
 #endif
 #if defined(__AVX512VNNI__)
 #include <avx512vnniintrin.h>
+#include <avx512vlvnniintrin.h>
 #endif
 #if defined(__AVX512BF16__)
 #include <avx512bf16intrin.h>
+#include <avx512vlbf16intrin.h>
 #endif
 #if defined(__AMX_TILE__)
 #include <amxintrin.h>

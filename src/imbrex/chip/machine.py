@@ -41,6 +41,8 @@ Vendor: TypeAlias = Literal["AMD", "NVIDIA"]
 VECTOR_BYTES: Final = 16
 """The widest access of a lane to memory or LDS, on every GPU here (global_load_dwordx4, ds_write_b128,
 ld.v4.b32); strides of tensor maps are multiples of it."""
+LEAST_WHOLE: Final = 1.5
+"""Multiply-adds a cycle of a core that has two units of a vector's width, at least."""
 LINE_BYTES: Final = 128
 """A line of L2 (Nsight Compute, "Memory Tables"; AMD CDNA 3 white paper, "Memory Hierarchy")."""
 SECTOR_BYTES: Final = 32
@@ -250,6 +252,14 @@ class CpuMachine:
     qemu: str = ""
     lent: str = ""
     not_on: tuple[str, ...] = ()
+
+    @property
+    def runs_halves(self) -> bool:
+        """Does it start one multiply-add of its width a cycle, where others of its level start two?
+
+        One of half the width takes less time then.
+        """
+        return bool(self.halved_on) and self.fma_per_cycle < LEAST_WHOLE
 
     def lanes(self, element_bytes: int) -> int:
         """Elements of this many bytes in one vector register."""

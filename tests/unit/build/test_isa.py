@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from imbrex.build import isa as module
-from imbrex.build.isa import host_isa, isa
+from imbrex.build.isa import Isa, host_isa, isa
 from imbrex.diagnostic import Diagnostic
 
 V3 = "avx2 bmi1 bmi2 f16c fma movbe"
@@ -75,3 +75,12 @@ def test_unknown_name_is_one_message() -> None:
         Diagnostic, match=r"unknown instruction set 'avx215'\n.*did you mean 'avx512'\?|'avx2'"
     ):
         isa("avx215")
+
+
+def test_a_host_that_runs_halves_tells_the_compiler() -> None:
+    """Of two generations of one level; of a level that is named nobody knows the CPU."""
+    whole = Isa("avx512", "x86_64", "native", generation="AuthenticAMD 26")
+    halves = replace(whole, generation="AuthenticAMD 25")
+    assert (whole.runs_halves, halves.runs_halves, isa("avx512").runs_halves) == (False, True, False)
+    assert halves.flags == (*whole.flags, "-DIMBREX_RUNS_HALVES")
+    assert halves.fma_per_cycle == whole.fma_per_cycle / 2

@@ -23,7 +23,7 @@ from math import ceil
 
 from imbrex.chip import CpuMachine, Level, Prices
 from imbrex.config.context import SAMPLE, Access, round_up
-from imbrex.config.cpu.columns import last_columns, repays
+from imbrex.config.cpu.columns import left_out, summed_columns
 from imbrex.config.cpu.crowding import crowds, spreads
 from imbrex.config.cpu.met import has_runs, met, run_of_steps
 from imbrex.config.cpu.plan import LEAST_RUN, CpuPlan
@@ -59,7 +59,9 @@ def parts(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> Mapping[str
         "products": side_by_side(_products(plan, tile_cycles, machine), met(plan) * _feed(plan, machine)),
         "A": _operand_a(plan, machine) + _returning(plan, machine),
         "B": _operand_b(plan, machine),
-        "C": stored(plan, _summed_columns(plan), prices) + awaited(plan, machine) + _kept_sums(plan, machine),
+        "C": stored(plan, summed_columns(plan, machine), machine.prices)
+        + awaited(plan, machine)
+        + _kept_sums(plan, machine),
         "windows": _windows(plan, prices),
     }
 
@@ -76,7 +78,7 @@ def _feed(plan: CpuPlan, machine: CpuMachine) -> float:
     if CPU_UNITS[plan.tuning.unit].tiles is not None:
         return tile_feed(plan, machine)
     prices, panel = machine.prices, plan.panel_k * plan.tuning.n_per_thread * plan.element.bytes
-    once, visits = _reads_of_b(plan) // plan.row_panels, plan.row_panels
+    once, visits = _reads_of_b(plan, machine) // plan.row_panels, plan.row_panels
     is_plain, first = plan.element == plan.context.dtype, 0.0
     if is_plain and once > machine.l1_bytes and (visits == 1 or _reads_b_in_place(plan)):
         first, visits = _passing(once, plan.tuning.vectors, plan.oriented.b, plan, machine), visits - 1
@@ -107,14 +109,14 @@ def _array_bytes(of: Access, matrix_bytes: float, plan: CpuPlan) -> float:
     return of.elements * plan.context.dtype.bytes or matrix_bytes * plan.context.g
 
 
-def _reads_of_b(plan: CpuPlan) -> int:
+def _reads_of_b(plan: CpuPlan, machine: CpuMachine) -> int:
     """Bytes of B that register tiles take, each panel once for every panel of A."""
-    return plan.row_panels * _lines_of_b(plan) * plan.oriented.k * plan.element.bytes
+    return plan.row_panels * _lines_of_b(plan, machine) * plan.oriented.k * plan.element.bytes
 
 
-def _lines_of_b(plan: CpuPlan) -> int:
+def _lines_of_b(plan: CpuPlan, machine: CpuMachine) -> int:
     """Columns in panels of whole vectors: those that are summed along K lie apart."""
-    return round_up(plan.oriented.n - _summed_columns(plan), plan.tuning.n_per_thread)
+    return round_up(plan.oriented.n - summed_columns(plan, machine), plan.tuning.n_per_thread)
 
 
 def tile_feed(plan: CpuPlan, machine: CpuMachine) -> float:
@@ -135,19 +137,6 @@ def tile_feed(plan: CpuPlan, machine: CpuMachine) -> float:
     return plan.row_panels * plan.column_panels * read * plan.oriented.k * size
 
 
-def _summed_columns(plan: CpuPlan) -> int:
-    """Last columns that are summed along K: none of tiles, of an A whose rows are k, nor of rows too few for
-    what it costs to come by them.
-    """
-    if CPU_UNITS[plan.tuning.unit].tiles is not None or plan.tuning.a_layout == "k_major":
-        return 0
-    gemm, lanes, together = plan.oriented, plan.tuning.vector_lanes, plan.tuning.together
-    found = last_columns(gemm.n, lanes, plan.block_k // together)
-    is_along_k = gemm.b.run[0] > gemm.b.run[1]
-    is_worth_it = is_along_k or repays(found, min(plan.block_rows, gemm.m), plan.block_k, together, lanes)
-    return found if is_worth_it else 0
-
-
 def reads_a_in_place(plan: CpuPlan) -> bool:
     """Is A's panel a matrix that the microkernel can read where it lies?
 
@@ -162,12 +151,13 @@ def reads_a_in_place(plan: CpuPlan) -> bool:
 
 def _products(plan: CpuPlan, tile_cycles: float, machine: CpuMachine) -> float:
     gemm, t, prices = plan.oriented, plan.tuning, machine.prices
-    columns, unit = _summed_columns(plan), CPU_UNITS[t.unit]
+    columns, unit = summed_columns(plan, machine), CPU_UNITS[t.unit]
     tiles = unit.tiles
     vectors = -(-(gemm.n - columns) // t.vector_lanes)
     step = 1 if tiles is None else tiles.rows
     per_row = tile_cycles / round_up(t.m_per_thread, step) / t.vectors
-    whole = round_up(gemm.m, step) * vectors * gemm.k * per_row * met(plan)
+    multiplied = vectors - left_out(gemm.n - columns, plan, machine)
+    whole = round_up(gemm.m, step) * multiplied * gemm.k * per_row * met(plan)
     is_paired = 2 * t.m_per_thread + 3 <= machine.vector_registers  # else each column reads its rows anew
     each_sum = gemm.k / t.vector_lanes / t.together * prices.column + prices.lanes_summed
     tails = gemm.m * columns * each_sum * (1 if is_paired else 2)
@@ -180,7 +170,7 @@ def _products(plan: CpuPlan, tile_cycles: float, machine: CpuMachine) -> float:
 
 def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
     gemm, t, prices = plan.oriented, plan.tuning, machine.prices
-    elements, columns = gemm.m * gemm.k, _summed_columns(plan)
+    elements, columns = gemm.m * gemm.k, summed_columns(plan, machine)
     visits = -(-(gemm.n - columns) // t.n_per_thread) + (columns > 0)
     passes = plan.blocks[1] if t.stationary == "a" else visits
     if reads_a_in_place(plan) or plan.reads_columns:
@@ -245,10 +235,10 @@ def _operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
     gemm, t, size = plan.oriented, plan.tuning, plan.element.bytes
     prices, is_in_place = machine.prices, _reads_b_in_place(plan)
     price = prices.read_in_place if is_in_place else _b_price(plan, prices)
-    packed = plan.blocks[0] * _lines_of_b(plan) * gemm.k / t.vector_lanes * price
+    packed = plan.blocks[0] * _lines_of_b(plan, machine) * gemm.k / t.vector_lanes * price
     packed += 0.0 if is_in_place else plan.blocks[0] * _far_rows(plan, machine)
     each = (_b_along_k if gemm.b.run[0] > gemm.b.run[1] else _b_price)(plan, prices)
-    columns = plan.blocks[0] * _summed_columns(plan) * gemm.k / t.vector_lanes * each
+    columns = plan.blocks[0] * summed_columns(plan, machine) * gemm.k / t.vector_lanes * each
     if CPU_UNITS[t.unit].tiles is not None:  # what passes by is in `tile_feed`
         return packed
     held = plan.panel_k * (t.n_per_thread if t.stationary == "b" else plan.block_columns) * size
@@ -256,7 +246,7 @@ def _operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
         held = max(held, machine.l2_bytes)  # each row is a page, whose address is looked up anew
     rate = _rate(held, machine, prices.apart if is_in_place else prices.stream)
     visited = _visited(plan, machine) if is_in_place else 0.0
-    return packed + columns + _reads_of_b(plan) * rate + visited
+    return packed + columns + _reads_of_b(plan, machine) * rate + visited
 
 
 def _visited(plan: CpuPlan, machine: CpuMachine) -> float:
@@ -267,12 +257,12 @@ def _visited(plan: CpuPlan, machine: CpuMachine) -> float:
     gemm, size, prices = plan.oriented, plan.context.dtype.bytes, machine.prices
     array_bytes = _array_bytes(gemm.b, gemm.k * gemm.n * size, plan) / gemm.g
     pages = min(plan.panel_k, array_bytes * plan.panel_k / gemm.k / PAGE)
-    visits = plan.row_panels * (_lines_of_b(plan) // plan.tuning.n_per_thread) * plan.k_iterations
+    visits = plan.row_panels * (_lines_of_b(plan, machine) // plan.tuning.n_per_thread) * plan.k_iterations
     walked = visits * pages * prices.walk if pages >= PAGES else 0.0
     if plan.row_panels == 1:
         return walked
     found_anew = visits * pages * prices.lookup if pages > PAGES_AT_HAND else 0.0
-    return _reads_of_b(plan) * prices.visited + found_anew + walked
+    return _reads_of_b(plan, machine) * prices.visited + found_anew + walked
 
 
 def _far_rows(plan: CpuPlan, machine: CpuMachine) -> float:

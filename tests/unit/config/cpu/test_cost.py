@@ -8,7 +8,7 @@ import pytest
 
 from imbrex.chip import CPU_ISAS, PRICES, Level, Prices
 from imbrex.config.context import Access, GemmContext
-from imbrex.config.cpu.columns import repays
+from imbrex.config.cpu.columns import last_columns, repays
 from imbrex.config.cpu.cost import ceiling_share, cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.cpu.space import cpu_space
@@ -117,9 +117,29 @@ def test_what_comes_from_memory_comes_in_long_pieces() -> None:
 
 def test_few_rows_do_not_part_b_into_columns() -> None:
     """Five last columns of 1000 k: 3 rows save less than what it takes to part them, 64 save more."""
-    found = {(columns, rows): repays(columns, rows, 1000, 1, 16) for columns in (5, 8) for rows in (3, 64)}
+    pairs = [(columns, rows) for columns in (5, 8) for rows in (3, 64)]
+    found = {(columns, rows): repays(columns, rows, 1000, 1, 16, 1.0) for columns, rows in pairs}
     assert found == {(5, 3): False, (5, 64): True, (8, 3): False, (8, 64): True}
-    assert not repays(5, 64, 1000, 4, 16), "four times as many elements a word"
+    assert not repays(5, 64, 1000, 4, 16, 1.0), "four times as many elements a word"
+
+
+def test_half_a_vector_takes_five_eighths_where_a_machine_runs_halves() -> None:
+    """It saves less, then, to sum columns along k: three of 80 pay, four do not.  A tile of eight columns and
+    of all sixteen: fewer cycles where rows hide their latency.
+    """
+    assert [last_columns(n, 16, 80, 0.625) for n in (3, 4)] == [3, 0]
+    assert [last_columns(n, 16, 80, 1.0) for n in (3, 4)] == [3, 4]
+    halves = replace(AVX512, fma_per_cycle=1.0, prices=FREE)
+    assert halves.runs_halves and not AVX512.runs_halves and not CPU_ISAS["avx2"].runs_halves
+    gemm = GemmContext(24, 8, 16, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+    tile = CpuTuning(24, 16, 24, 16, 16, 16, "k_blocked", "b")
+    some, all_ = (cycles(tile, replace(gemm, n=n), halves) for n in (8, 16))
+    assert some == pytest.approx(all_ * 0.625)
+    assert cycles(tile, replace(gemm, n=9), halves) == all_
+    few = replace(tile, m_per_thread=4, m_per_block=4)
+    latency = replace(halves, prices=replace(FREE, fma_latency=4.0))
+    some, all_ = (cycles(few, replace(gemm, m=4, n=n), latency) for n in (8, 16))
+    assert some == all_, "four rows wait for the sums either way"
 
 
 def test_columns_that_are_summed_along_k_are_no_panel() -> None:

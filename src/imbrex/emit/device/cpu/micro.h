@@ -60,14 +60,24 @@ template <class V> IMBREX_INLINE void pin(V &x) {
 #define IMBREX_PIN(x) asm volatile("" : "+m"(x) : : "memory")
 #endif
 
-template <class U, int MR, int NV, class A, class... Count>
+// c + a * b of a lane, IsHalf: of the lower half of the lanes, where the upper one is of no interest.
+template <class U, bool IsHalf> IMBREX_INLINE vec<sum_of_unit<U>> added_product(vec<sum_of_unit<U>> c, typename unit<U>::words a, typename unit<U>::words b) {
+  if constexpr (IsHalf)
+    return half_unit<U>::multiply_add(c, a, b);
+  else
+    return unit<U>::multiply_add(c, a, b);
+}
+
+template <class U, int MR, int NV, bool EndsInHalf, class A, class... Count>
 IMBREX_INLINE void rank_one(vec<sum_of_unit<U>> (&acc)[MR][NV], const A &a, int u,
                             const typename unit<U>::words (&row)[NV], Count... count) {
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m) {
-    const typename unit<U>::words scale = unit<U>::everywhere(a.at(m, u), count...);
+    typename unit<U>::words scale = unit<U>::everywhere(a.at(m, u), count...);
+    if constexpr (EndsInHalf && NV > 1) half_unit<U>::hold(scale);
 #pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) acc[m][v] = unit<U>::multiply_add(acc[m][v], scale, row[v]);
+    for (int v = 0; v + 1 < NV; ++v) acc[m][v] = unit<U>::multiply_add(acc[m][v], scale, row[v]);
+    acc[m][NV - 1] = added_product<U, EndsInHalf>(acc[m][NV - 1], scale, row[NV - 1]);
 #pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) IMBREX_PIN(acc[m][v]);
   }
@@ -119,7 +129,7 @@ constexpr int least_words_fetched = 16;
 // them zeros; else 0.
 template <class A> constexpr int cut_word = 0;
 
-template <class U, int MR, int NV, class A, class B, class Sink>
+template <class U, int MR, int NV, bool EndsInHalf, class A, class B, class Sink>
 static __attribute__((noinline)) void micro_kernel(int64_t k_count, const A &source, const B &panel, const Sink &put) {
   typedef sum_of_unit<U> T;
   auto a = cursor<MR>(source);
@@ -141,7 +151,7 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, const A &sou
   constexpr int cut = cut_word<decltype(a)>, whole = chunk - (cut > 0), at_once = decltype(a)::at_once;
   const auto one = [&](int u) IMBREX_INLINED {
     b.next(row);
-    rank_one<U, MR, NV>(acc, a, u, row);
+    rank_one<U, MR, NV, EndsInHalf>(acc, a, u, row);
   };
   int64_t k = count_of(source, k_count) / together;
   follow(a, b);
@@ -154,31 +164,31 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, const A &sou
       if constexpr (at_once == 4) one(u);
     if constexpr (cut > 0) {
       b.next(row);
-      rank_one<U, MR, NV>(acc, a, whole, row, first_of_word<cut>{});
+      rank_one<U, MR, NV, EndsInHalf>(acc, a, whole, row, first_of_word<cut>{});
     }
   }
   for (int u = 0; u < k; ++u) one(u);
   if constexpr (together > 1)
     if (const int64_t some = k_count % together; some > 0) {
       b.next(row);
-      rank_one<U, MR, NV>(acc, a, int(k), row, some);
+      rank_one<U, MR, NV, EndsInHalf>(acc, a, int(k), row, some);
     }
   put_tile<T>(sink, acc);
 }
 
-// A register tile, by the loop of its unit.
-template <class U, int MR, int NV, class A, class B, class Sink>
+// A register tile, by the loop of its unit.  EndsInHalf: the upper half of the last vector is of no interest.
+template <class U, int MR, int NV, bool EndsInHalf = false, class A, class B, class Sink>
 IMBREX_INLINE void register_tile(int64_t k_count, const A &source, const B &b, const Sink &sink) {
   if constexpr (has_tiles<U>)
     tile_loop<U, MR, NV>::run(k_count, source, b, sink);
   else if constexpr (unit<U>::rows == 2)
     pair_kernel<U, MR, NV>(k_count, source, b, sink);
   else
-    micro_kernel<U, MR, NV>(k_count, source, b, sink);
+    micro_kernel<U, MR, NV, EndsInHalf>(k_count, source, b, sink);
 }
-template <class U, int MR, int NV, class A, class B, class Sink>
+template <class U, int MR, int NV, bool EndsInHalf = false, class A, class B, class Sink>
 IMBREX_INLINE void register_tile(int64_t, const A &source, const b_some_rows<B> &b, const Sink &sink) {
-  micro_kernel<U, MR, NV>(b.count, a_listed<A>{source, b.k}, b.rows, sink);
+  micro_kernel<U, MR, NV, EndsInHalf>(b.count, a_listed<A>{source, b.k}, b.rows, sink);
 }
 
 // The sum of all lanes, by halves: one lane after another would wait for each addition.

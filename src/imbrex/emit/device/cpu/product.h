@@ -25,12 +25,13 @@ namespace imbrex {
 // How last columns come to lie along k: not at all, as B's rows already do, or element by element; always: they do, sooner or not.
 enum class along_k { none, rows, elements, always };
 
-// Are that many last columns of so many rows summed along k sooner than they fill a vector?  A column costs a row the vectors
-// of its k, and the sum of the last one's lanes, which is as long as some eight more; and all rows together what it takes
-// to come by it, of single elements five cycles for two.
+// Are that many last columns of so many rows summed along k sooner than they fill half a vector?  A column costs a row the
+// vectors of its k, and the sum of the last one's lanes, which is as long as some eight more; and all rows together what it
+// takes to come by it, of single elements five cycles for two.
 template <class U, along_k Columns> constexpr bool sum_along_k(int columns, int rows, int k) {
   constexpr int W = width<sum_of_unit<U>>, lanes_summed = 8;
-  const int64_t words = k / unit<U>::together, saved = words - columns * (words / W + lanes_summed);
+  const int64_t words = k / unit<U>::together, filled = has_halves<U> && runs_halves ? words * half_takes<U> / 8 : words;
+  const int64_t saved = filled - columns * (words / W + lanes_summed);
   if (Columns == along_k::always) return columns <= W / 2;
   return Columns != along_k::none && columns <= W / 2 && saved > 0 &&
          (Columns == along_k::rows || 2 * rows * saved >= int64_t(5) * columns * k);
@@ -83,6 +84,9 @@ template <class U, int MR, int NV, int M, int N, int K, along_k Columns = along_
   static constexpr int tall = has_tiles<U> ? M / MR : M - m_panels * lower;                   // panels of MR rows
   static constexpr int whole = vectors / NV, tail = vectors % NV, n_panels = whole + (tail > 0) + (columns > 0);
   static constexpr mask_t last_lanes = (N - columns) % W ? (mask_t(1) << (N - columns) % W) - 1 : all_lanes<T>;
+  // Does the last panel of vectors end in one of which half is enough, and is it a panel of NV vectors?
+  static constexpr bool ends_in_half = has_halves<U> && (N - columns) % W > 0 && (N - columns) % W <= W / 2;
+  static constexpr bool whole_ends_in_half = ends_in_half && tail == 0;
   static_assert(tall > 0 && tall <= m_panels && tall * MR + (m_panels - tall) * lower == M, "MR is not ceil(M / panels): panels of MR and MR - 1 rows do not cover M");
 
   // Panels [m_begin, m_end) of A against panels [n_begin, n_end) of B, the panel of B staying.
@@ -95,9 +99,10 @@ template <class U, int MR, int NV, int M, int N, int K, along_k Columns = along_
       }
     for (int j = n_begin; j < n_end; ++j) {
       if (j < whole) {
-        if constexpr (whole > 0) against_all<NV>(m_begin, m_end, j, a, b, c, k_count);
+        if constexpr (whole > 0)
+          as_it_ends(j, [&](auto half) { against_all<NV, half.value>(m_begin, m_end, j, a, b, c, k_count); });
       } else if (tail > 0 && j == whole) {
-        if constexpr (tail > 0) against_all<tail>(m_begin, m_end, j, a, b, c, k_count);
+        if constexpr (tail > 0) against_all<tail, ends_in_half>(m_begin, m_end, j, a, b, c, k_count);
       } else if constexpr (columns > 0) {
         const E *x = b.columns(N - columns, columns);
         each_panel(m_begin, m_end, [&](auto rows, int row) {
@@ -120,10 +125,12 @@ template <class U, int MR, int NV, int M, int N, int K, along_k Columns = along_
         for (int j = n_begin; j < n_end; ++j)
           if (j < whole) {
             if constexpr (whole > 0)
-              b.template visit<NV>(j, [&](const auto &panel) { one<R, NV>(row, j, source, panel, c, k_count); });
+              b.template visit<NV>(j, [&](const auto &panel) {
+                as_it_ends(j, [&](auto half) { one<R, NV, half.value>(row, j, source, panel, c, k_count); });
+              });
           } else if (tail > 0 && j == whole) {
             if constexpr (tail > 0)
-              b.template visit<tail>(j, [&](const auto &panel) { one<R, tail>(row, j, source, panel, c, k_count); });
+              b.template visit<tail>(j, [&](const auto &panel) { one<R, tail, ends_in_half>(row, j, source, panel, c, k_count); });
           } else if constexpr (columns > 0) {
             all_columns<R>(row, source, x, c, k_count);
           }
@@ -179,20 +186,27 @@ protected:
     rows.each(body);
   }
 
-  template <int V, class Rows, class A, class B, class C>
+  // body(whether panel j of NV vectors ends in half a vector).
+  template <class Body> static void as_it_ends(int j, const Body &body) {
+    if constexpr (whole_ends_in_half)
+      if (whole == 1 || j + 1 == whole) return body(number<true>{});
+    if constexpr (whole > 1 || !whole_ends_in_half) body(number<false>{});
+  }
+
+  template <int V, bool EndsInHalf, class Rows, class A, class B, class C>
   static void against_all(int m_begin, Rows m_end, int j, A &a, B &b, C &c, int64_t k_count) {
     b.template visit<V, m_panels == 1>(j, [&](const auto &panel) {
       each_panel(m_begin, m_end, [&](auto rows, int row) {
-        a.template visit<rows.value>(row, [&](const auto &source) { one<rows.value, V>(row, j, source, panel, c, k_count); });
+        a.template visit<rows.value>(row, [&](const auto &source) { one<rows.value, V, EndsInHalf>(row, j, source, panel, c, k_count); });
       });
     });
     c.template end_column<V>(j * L);
   }
 
-  template <int R, int V, class A, class B, class C>
+  template <int R, int V, bool EndsInHalf, class A, class B, class C>
   static void one(int row, int j, const A &source, const B &panel, C &c, int64_t k_count) {
     const mask_t lanes = j * NV + V == vectors ? last_lanes : all_lanes<T>;
-    c.template visit<R, V>(row, j * L, lanes, [&](const auto &sink) { register_tile<U, R, V>(k_count, source, panel, sink); });
+    c.template visit<R, V>(row, j * L, lanes, [&](const auto &sink) { register_tile<U, R, V, EndsInHalf>(k_count, source, panel, sink); });
   }
 
   template <int R, class A, class C>

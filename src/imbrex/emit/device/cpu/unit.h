@@ -124,12 +124,47 @@ template <class Sum, class Element> struct narrow_unit {
   }
 };
 
+// Is a multiply-add of half a vector an instruction of its own?  Where registers are wider than what multiplies them, it takes
+// some eighths of the time, since rows are broadcast and B is loaded all the same.  half_unit<U>::multiply_add(c, a, b): the lower lanes of unit<U>::multiply_add, and zeros.
+template <class U> constexpr bool has_halves = false;
+#if defined(IMBREX_RUNS_HALVES)
+constexpr bool runs_halves = true; // what is compiled for runs an operation as two of half the width
+#else
+constexpr bool runs_halves = false;
+#endif
+template <class U> constexpr int half_takes = unit<U>::together > 1 ? 6 : 5;
+template <class U> struct half_unit;
+#if defined(IMBREX_AVX512)
+template <class V> IMBREX_INLINE __m256i lower_half(V v) { return _mm512_castsi512_si256((__m512i)v); }
+template <class T, class V> IMBREX_INLINE vec<T> of_half(V v) { return (vec<T>)_mm512_zextsi256_si512((__m256i)v); }
+struct held_words {
+  // The words are in one register, for both: a compiler would load half of them a second time.
+  template <class V> IMBREX_INLINE void hold(V &words) { asm("" : "+v"(words)); }
+};
+template <class T> struct half_fma : held_words {
+  typedef typename vector_of<T, vector_bytes / 2>::type half;
+  IMBREX_INLINE vec<T> multiply_add(vec<T> c, vec<T> a, vec<T> b) {
+    return of_half<T>((half)lower_half(a) * (half)lower_half(b) + (half)lower_half(c));
+  }
+};
+template <> inline constexpr bool has_halves<float> = true;
+template <> inline constexpr bool has_halves<double> = true;
+template <> struct half_unit<float> : half_fma<float> {};
+template <> struct half_unit<double> : half_fma<double> {};
+#endif
+
 // Pairs of bf16 to f32.
 struct vdpbf16ps;
 #if defined(IMBREX_AVX512) && defined(__AVX512BF16__)
 template <> struct unit<vdpbf16ps> : narrow_unit<float, bf16> {
   IMBREX_INLINE vec<float> multiply_add(vec<float> c, words a, words b) {
     return (vec<float>)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b);
+  }
+};
+template <> inline constexpr bool has_halves<vdpbf16ps> = true;
+template <> struct half_unit<vdpbf16ps> : held_words {
+  IMBREX_INLINE vec<float> multiply_add(vec<float> c, vec<uint32_t> a, vec<uint32_t> b) {
+    return of_half<float>(_mm256_dpbf16_ps((__m256)lower_half(c), (__m256bh)lower_half(a), (__m256bh)lower_half(b)));
   }
 };
 #endif
@@ -149,6 +184,12 @@ struct shifted_unit : narrow_unit<int32_t, int8_t> {
 template <> struct unit<vpdpbusd> : shifted_unit {
   IMBREX_INLINE vec<int32_t> multiply_add(vec<int32_t> c, words a, words b) {
     return (vec<int32_t>)_mm512_dpbusd_epi32((__m512i)c, (__m512i)a, (__m512i)b);
+  }
+};
+template <> inline constexpr bool has_halves<vpdpbusd> = true;
+template <> struct half_unit<vpdpbusd> : held_words {
+  IMBREX_INLINE vec<int32_t> multiply_add(vec<int32_t> c, vec<uint32_t> a, vec<uint32_t> b) {
+    return of_half<int32_t>(_mm256_dpbusd_epi32(lower_half(c), lower_half(a), lower_half(b)));
   }
 };
 #elif defined(IMBREX_AVX2) && defined(__AVXVNNI__)
