@@ -60,26 +60,28 @@ template <class V> IMBREX_INLINE void pin(V &x) {
 #define IMBREX_PIN(x) asm volatile("" : "+m"(x) : : "memory")
 #endif
 
-// c + a * b of a lane, IsHalf: of the lower half of the lanes, where the upper one is of no interest.
-template <class U, bool IsHalf> IMBREX_INLINE vec<sum_of_unit<U>> added_product(vec<sum_of_unit<U>> c, typename unit<U>::words a, typename unit<U>::words b) {
-  if constexpr (IsHalf)
-    return half_unit<U>::multiply_add(c, a, b);
-  else
-    return unit<U>::multiply_add(c, a, b);
-}
+// The sums of a register tile.  EndsInHalf: the last vector of each row is half a one, and all[m][NV - 1] is written at last.
+template <class U, int MR, int NV, bool EndsInHalf> struct tile_sums {
+  vec<sum_of_unit<U>> all[MR][NV];
+};
+template <class U, int MR, int NV> struct tile_sums<U, MR, NV, true> : tile_sums<U, MR, NV, false> {
+  typename half_unit<U>::sums last[MR];
+};
 
 template <class U, int MR, int NV, bool EndsInHalf, class A, class... Count>
-IMBREX_INLINE void rank_one(vec<sum_of_unit<U>> (&acc)[MR][NV], const A &a, int u,
+IMBREX_INLINE void rank_one(tile_sums<U, MR, NV, EndsInHalf> &acc, const A &a, int u,
                             const typename unit<U>::words (&row)[NV], Count... count) {
+  constexpr int whole = NV - EndsInHalf;
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m) {
     typename unit<U>::words scale = unit<U>::everywhere(a.at(m, u), count...);
     if constexpr (EndsInHalf && NV > 1) half_unit<U>::hold(scale);
 #pragma GCC unroll 16
-    for (int v = 0; v + 1 < NV; ++v) acc[m][v] = unit<U>::multiply_add(acc[m][v], scale, row[v]);
-    acc[m][NV - 1] = added_product<U, EndsInHalf>(acc[m][NV - 1], scale, row[NV - 1]);
+    for (int v = 0; v < whole; ++v) acc.all[m][v] = unit<U>::multiply_add(acc.all[m][v], scale, row[v]);
+    if constexpr (EndsInHalf) acc.last[m] = half_unit<U>::multiply_add(acc.last[m], scale, row[whole]);
 #pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) IMBREX_PIN(acc[m][v]);
+    for (int v = 0; v < whole; ++v) IMBREX_PIN(acc.all[m][v]);
+    if constexpr (EndsInHalf) IMBREX_PIN(acc.last[m]);
   }
 }
 
@@ -136,7 +138,7 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, const A &sou
   B b = panel;
   const Sink sink = held(put);
   constexpr int chunk = decltype(a)::chunk, together = unit<U>::together;
-  vec<T> acc[MR][NV];
+  tile_sums<U, MR, NV, EndsInHalf> acc;
   typename unit<U>::words row[NV];
   if (k_count > least_words_fetched * together) {
 #pragma GCC unroll 32
@@ -147,8 +149,12 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, const A &sou
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m)
 #pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) acc[m][v] = start<T>(panel, v);
-  constexpr int cut = cut_word<decltype(a)>, whole = chunk - (cut > 0), at_once = decltype(a)::at_once;
+    for (int v = 0; v < NV; ++v) {
+      acc.all[m][v] = start<T>(panel, v);
+      if constexpr (EndsInHalf)
+        if (v == NV - 1) acc.last[m] = half_unit<U>::lower(acc.all[m][v]);
+    }
+  constexpr int cut = cut_word<decltype(a)>, whole = chunk - (cut > 0), at_once = EndsInHalf ? 1 : decltype(a)::at_once;
   const auto one = [&](int u) IMBREX_INLINED {
     b.next(row);
     rank_one<U, MR, NV, EndsInHalf>(acc, a, u, row);
@@ -173,7 +179,11 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, const A &sou
       b.next(row);
       rank_one<U, MR, NV, EndsInHalf>(acc, a, int(k), row, some);
     }
-  put_tile<T>(sink, acc);
+  if constexpr (EndsInHalf) {
+#pragma GCC unroll 32
+    for (int m = 0; m < MR; ++m) acc.all[m][NV - 1] = half_unit<U>::widened(acc.last[m]);
+  }
+  put_tile<T>(sink, acc.all);
 }
 
 // A register tile, by the loop of its unit.  EndsInHalf: the upper half of the last vector is of no interest.

@@ -125,7 +125,9 @@ template <class Sum, class Element> struct narrow_unit {
 };
 
 // Is a multiply-add of half a vector an instruction of its own?  Where registers are wider than what multiplies them, it takes
-// some eighths of the time, since rows are broadcast and B is loaded all the same.  half_unit<U>::multiply_add(c, a, b): the lower lanes of unit<U>::multiply_add, and zeros.
+// some eighths of the time, since rows are broadcast and B is loaded all the same.  half_unit<U>::multiply_add(c, a, b): the
+// lower lanes of unit<U>::multiply_add, whose sums stay half a vector while they are summed, as a compiler moves whole ones
+// from register to register.
 template <class U> constexpr bool has_halves = false;
 #if defined(IMBREX_RUNS_HALVES)
 constexpr bool runs_halves = true; // what is compiled for runs an operation as two of half the width
@@ -136,16 +138,16 @@ template <class U> constexpr int half_takes = unit<U>::together > 1 ? 6 : 5;
 template <class U> struct half_unit;
 #if defined(IMBREX_AVX512)
 template <class V> IMBREX_INLINE __m256i lower_half(V v) { return _mm512_castsi512_si256((__m512i)v); }
-template <class T, class V> IMBREX_INLINE vec<T> of_half(V v) { return (vec<T>)_mm512_zextsi256_si512((__m256i)v); }
-struct held_words {
+template <class T> struct half_sums {
+  typedef typename vector_of<T, vector_bytes / 2>::type sums;
+  IMBREX_INLINE sums lower(vec<T> v) { return (sums)lower_half(v); }
+  IMBREX_INLINE vec<T> widened(sums v) { return (vec<T>)_mm512_zextsi256_si512((__m256i)v); }
   // The words are in one register, for both: a compiler would load half of them a second time.
   template <class V> IMBREX_INLINE void hold(V &words) { asm("" : "+v"(words)); }
 };
-template <class T> struct half_fma : held_words {
-  typedef typename vector_of<T, vector_bytes / 2>::type half;
-  IMBREX_INLINE vec<T> multiply_add(vec<T> c, vec<T> a, vec<T> b) {
-    return of_half<T>((half)lower_half(a) * (half)lower_half(b) + (half)lower_half(c));
-  }
+template <class T> struct half_fma : half_sums<T> {
+  typedef typename half_sums<T>::sums sums;
+  IMBREX_INLINE sums multiply_add(sums c, vec<T> a, vec<T> b) { return (sums)lower_half(a) * (sums)lower_half(b) + c; }
 };
 template <> inline constexpr bool has_halves<float> = true;
 template <> inline constexpr bool has_halves<double> = true;
@@ -162,9 +164,9 @@ template <> struct unit<vdpbf16ps> : narrow_unit<float, bf16> {
   }
 };
 template <> inline constexpr bool has_halves<vdpbf16ps> = true;
-template <> struct half_unit<vdpbf16ps> : held_words {
-  IMBREX_INLINE vec<float> multiply_add(vec<float> c, vec<uint32_t> a, vec<uint32_t> b) {
-    return of_half<float>(_mm256_dpbf16_ps((__m256)lower_half(c), (__m256bh)lower_half(a), (__m256bh)lower_half(b)));
+template <> struct half_unit<vdpbf16ps> : half_sums<float> {
+  IMBREX_INLINE sums multiply_add(sums c, vec<uint32_t> a, vec<uint32_t> b) {
+    return (sums)_mm256_dpbf16_ps((__m256)c, (__m256bh)lower_half(a), (__m256bh)lower_half(b));
   }
 };
 #endif
@@ -187,9 +189,9 @@ template <> struct unit<vpdpbusd> : shifted_unit {
   }
 };
 template <> inline constexpr bool has_halves<vpdpbusd> = true;
-template <> struct half_unit<vpdpbusd> : held_words {
-  IMBREX_INLINE vec<int32_t> multiply_add(vec<int32_t> c, vec<uint32_t> a, vec<uint32_t> b) {
-    return of_half<int32_t>(_mm256_dpbusd_epi32(lower_half(c), lower_half(a), lower_half(b)));
+template <> struct half_unit<vpdpbusd> : half_sums<int32_t> {
+  IMBREX_INLINE sums multiply_add(sums c, vec<uint32_t> a, vec<uint32_t> b) {
+    return (sums)_mm256_dpbusd_epi32((__m256i)c, lower_half(a), lower_half(b));
   }
 };
 #elif defined(IMBREX_AVX2) && defined(__AVXVNNI__)
