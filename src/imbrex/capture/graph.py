@@ -5,10 +5,11 @@ Law: sizes that the file leaves open have to be given by name; a node whose shap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from math import prod
 from pathlib import Path
 from shlex import quote
 from typing import Any, Final, TypeAlias
@@ -24,7 +25,7 @@ __all__ = ["captured"]
 
 UNSUPPORTED: Final = {
     "Attention": "no problem states it", "Einsum": "no problem states it", "LSTM": "no problem states it",
-    "GRU": "no problem states it", "RNN": "no problem states it",
+    "GRU": "no problem states it", "RNN": "no problem states it", "DeformConv": "no problem states it",
     "QLinearConv": "zero points are not supported", "QLinearMatMul": "zero points are not supported",
     "If": "its body runs as often as the data says", "Loop": "its body runs as often as the data says",
     "Scan": "its body runs as often as the data says",
@@ -133,18 +134,32 @@ def _note(tally: Tally, onnx: Any, node: Any, values: Values) -> None:
 
 
 def _conv(names: list[str], out: str, attributes: Mapping[str, Any], values: Values) -> Problem:
-    x, w = values.shape(names[0]), values.shape(names[1])
+    x, w, y = values.shape(names[0]), values.shape(names[1]), values.shape(out)
     after = "x + bias" if len(names) > 2 and names[2] else None
-    moves = _moves(x, w, values.shape(out), attributes)
-    problem = Conv(x, w, *moves, values.types[names[0]]).problem("forward", after)
-    return _meeting(problem, values.shape(out))
+    problem = Conv(x, w, *_moves(x, w, y, attributes), values.types[names[0]]).problem("forward", after)
+    return _meeting(problem, y)
 
 
 def _conv_transpose(names: list[str], out: str, attributes: Mapping[str, Any], values: Values) -> Problem:
-    """The gradient by the images of the convolution that reads what this one writes."""
-    x, w, y = values.shape(names[0]), values.shape(names[1]), values.shape(out)
-    moves = _moves(y, w, x, attributes)
-    return _meeting(Conv(y, w, *moves, values.types[names[0]]).problem("backward_data"), x)
+    """The gradient by the images of the convolution that reads what this one writes.
+
+    Rows that `output_padding` adds lie behind all windows: the convolution skips them as what its stride
+    leaves over, but for whole strides, by which its pads behind are smaller.
+    """
+    x, w = values.shape(names[0]), values.shape(names[1])
+    told = attributes.get("output_shape")
+    groups = int(attributes.get("group", 1))
+    y = values.shape(out) if told is None else (x[0], w[1] * groups, *told[2 - len(x) :])
+    added = tuple(attributes.get("output_padding", [0] * len(x[2:])))
+    stride, pads, dilation, groups = _moves(y, w, x, attributes, added)
+    pads = tuple(
+        (before, behind - more // s * s)
+        for (before, behind), more, s in zip(pads, added, stride, strict=True)
+    )
+    if any(behind < 0 for _, behind in pads):
+        raise Diagnostic("'output_padding' adds rows that no window reaches, which no problem states")
+    conv = Conv(y, w, stride, pads, dilation, groups, values.types[names[0]])
+    return _meeting(conv.problem("backward_data"), x)
 
 
 def _meeting(problem: Conv2d, shape: tuple[int, ...]) -> Conv2d:
@@ -157,9 +172,16 @@ def _meeting(problem: Conv2d, shape: tuple[int, ...]) -> Conv2d:
 
 
 def _moves(
-    x: tuple[int, ...], w: tuple[int, ...], y: tuple[int, ...], attributes: Mapping[str, Any]
+    x: tuple[int, ...],
+    w: tuple[int, ...],
+    y: tuple[int, ...],
+    attributes: Mapping[str, Any],
+    added: Sequence[int] | None = None,
 ) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...], tuple[int, ...], int]:
-    """Stride, pads, dilation and groups of a convolution that reads x and writes y."""
+    """Stride, pads, dilation and groups of a convolution that reads x and writes y.
+
+    added: rows of x, one number a dimension, that are no window's, which ONNX counts among its pads.
+    """
     rank = len(x) - 2
     stride = tuple(attributes.get("strides", [1] * rank))
     dilation = tuple(attributes.get("dilations", [1] * rank))
@@ -167,8 +189,8 @@ def _moves(
     pads = tuple(zip(given[:rank], given[rank:], strict=True))
     automatic = bytes(attributes.get("auto_pad", b"NOTSET")).decode()
     if automatic.startswith("SAME") or "output_shape" in attributes:
-        rows = zip(x[2:], y[2:], w[2:], stride, dilation, strict=True)
-        every = [max(0, (ys - 1) * s + d * (f - 1) + 1 - xs) for xs, ys, f, s, d in rows]
+        rows = zip(x[2:], y[2:], w[2:], stride, dilation, added or (0,) * rank, strict=True)
+        every = [max(0, (ys - 1) * s + d * (f - 1) + 1 + more - xs) for xs, ys, f, s, d, more in rows]
         is_upper = automatic == "SAME_UPPER"  # else the odd one comes before (ONNX)
         before = [t // 2 if is_upper else (t + 1) // 2 for t in every]
         pads = tuple((b, t - b) for b, t in zip(before, every, strict=True))
@@ -184,7 +206,8 @@ def _gemm(names: list[str], out: str, attributes: Mapping[str, Any], values: Val
     after = None
     if len(names) > 2 and names[2] and (beta := float(attributes.get("beta", 1.0))):
         added = values.shape(names[2])
-        word = "bias" if added in ((b[-1],), (1, b[-1])) else "residual"
+        is_row = added in ((b[-1],), (1, b[-1])) or prod(added) == 1
+        word = "bias" if is_row else "residual"
         after = f"x + {word}" if beta == 1.0 else f"x + {word} * {beta!r}"
     return product(
         a, b, values.types[names[0]], transpose_a=turned[0], transpose_b=turned[1],

@@ -41,10 +41,46 @@ def inferred(onnx: Any, model: Any) -> Any:
         if prod(constant.dims) > MOST_ELEMENTS:
             for field in DATA:
                 constant.ClearField(field)
+    _state_pads(onnx, model.graph)
     while True:
         model = onnx.shape_inference.infer_shapes(model, data_prop=True)
         if not _fold(onnx, model):
             return model
+
+
+def _state_pads(onnx: Any, graph: Any) -> None:
+    """Of convolutions whose pads are automatic, what onnx's inference of shapes reads otherwise than ONNX.
+
+    It takes `pads` although `auto_pad` says others; and a transposed convolution's results of SAME, which
+    are stride times as large, are so without `output_padding` alone.  These get pads in numbers.
+    """
+    shapes = _shapes(graph)
+    for node in graph.node:
+        attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+        automatic = bytes(attributes.get("auto_pad", b"NOTSET")).decode()
+        if automatic == "NOTSET" or node.op_type not in ("Conv", "ConvInteger", "ConvTranspose"):
+            continue
+        kept = [a for a in node.attribute if a.name != "pads"]
+        sizes = attributes.get("kernel_shape") or shapes.get(node.input[1], ())[2:]
+        is_same = automatic.startswith("SAME") and node.op_type == "ConvTranspose"
+        if sizes and is_same and "output_shape" not in attributes:
+            pads = _same_pads(attributes, sizes, automatic)
+            kept = [a for a in kept if a.name != "auto_pad"]
+            kept.append(onnx.helper.make_attribute("pads", pads))
+        del node.attribute[:]
+        node.attribute.extend(kept)
+
+
+def _same_pads(attributes: dict[str, Any], sizes: Any, automatic: str) -> list[int]:
+    """Pads of a transposed convolution whose result is stride times as large as what it reads, or larger."""
+    ones, zeros = [1] * len(sizes), [0] * len(sizes)
+    rows = zip(
+        sizes, attributes.get("dilations", ones), attributes.get("output_padding", zeros),
+        attributes.get("strides", ones), strict=True,
+    )  # fmt: skip
+    every = [max(0, d * (f - 1) + 1 + more - s) for f, d, more, s in rows]
+    before = [t // 2 if automatic == "SAME_UPPER" else (t + 1) // 2 for t in every]
+    return before + [t - b for b, t in zip(before, every, strict=True)]
 
 
 def _fold(onnx: Any, model: Any) -> bool:
