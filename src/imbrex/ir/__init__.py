@@ -8,6 +8,7 @@
     passes/, rewrite            from level to level
     meaning/, trial             what operations compute, on numpy arrays; functions executed and compared
     opt                         imbrex-opt
+    finder                      xdsl's finder of modules, which other imports ask, too
 
 The only folder that imports xdsl.
 """

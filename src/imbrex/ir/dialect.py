@@ -13,9 +13,12 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.ir import ops
 from imbrex.ir.attrs import ATTRIBUTES
 from imbrex.ir.chosen import CHOSEN
+from imbrex.ir.finder import calm
 from imbrex.ir.planned import PLANNED
 from imbrex.ir.source import LocatedParser, SourceMap
 from imbrex.limit import IR_BYTES
+
+calm()
 
 Miopen: Final = Dialect(
     "miopen",
