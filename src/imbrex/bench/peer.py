@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import os
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module, metadata
@@ -22,6 +23,7 @@ from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.dtype import BF16, F32, F64, I8
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.run.arrays import Array
+from imbrex.run.guarded_call import exported
 
 __all__ = [
     "PEERS", "Call", "NumPy", "Peer", "Torch", "expect_installed", "first_line", "one_blas_thread", "peers",
@@ -215,10 +217,20 @@ def _numpy_conv(conv: Conv2d, arrays: Mapping[str, Array]) -> Call | None:
 def _openblas(names: tuple[str, ...]) -> list[Callable[..., int]]:
     """The first of these functions in each OpenBLAS of this process; NumPy's wheels bring one."""
     try:
-        lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+        maps = os.fsdecode(Path("/proc/self/maps").read_bytes())
     except OSError:
         return []
-    paths = sorted({line.split()[-1] for line in lines if "openblas" in line})
-    libraries = [ctypes.CDLL(path) for path in paths]
-    found = [next((name for name in names if hasattr(library, name)), None) for library in libraries]
-    return [library[name] for library, name in zip(libraries, found, strict=True) if name is not None]
+    found = [
+        [function for name in names if (function := exported(ctypes.CDLL(path), name)) is not None]
+        for path in mapped(maps, "openblas")
+    ]
+    return [functions[0] for functions in found if functions]
+
+
+def mapped(maps: str, name: str) -> list[str]:
+    """Paths of files that a process has mapped and that have `name` in theirs (proc_pid_maps(5)): what
+    stands after five words, whatever spaces it has.
+    """
+    words = (line.split(maxsplit=5) for line in maps.splitlines())
+    paths = {found[5] for found in words if len(found) == 6}
+    return sorted(path for path in paths if name in path.rpartition("/")[2])

@@ -6,6 +6,7 @@ as `Damaged`, to whoever can save what is there.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -61,7 +62,7 @@ def opened_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _reader(path: Path, how: str) -> sqlite3.Connection:
-    address = f"file:{quote(str(path))}?{how}"
+    address = f"file:{quote(os.fsencode(path))}?{how}"
     connection = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)
     try:
         if is_present(connection, path):

@@ -24,6 +24,7 @@ from imbrex.numeral import whole
 from imbrex.problem.operand import reach
 from imbrex.problem.run_time import RunTime
 from imbrex.run.arrays import Array, as_array, check, new_array, same_kind, share_memory
+from imbrex.run.guarded_call import exported
 from imbrex.run.host_machine import usable_cores
 from imbrex.run.launcher import Call, Entry, Launcher, launcher
 
@@ -266,10 +267,9 @@ def load(
         library = ctypes.CDLL(str(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
     except OSError as error:
         raise Diagnostic(f"the kernel cannot be loaded: {error}", hint=_load_hint(str(error))) from None
-    try:
-        entry = library[symbol]
-    except AttributeError:
-        raise Diagnostic(f"the library {path} exports no '{symbol}'") from None
+    entry = exported(library, symbol)
+    if entry is None:
+        raise Diagnostic(f"the library {path} exports no '{symbol}'")
     if (short := short_way()) is not None:
         short.lend(library)
     sizes = [] if run_time is None else [ctypes.c_int64]

@@ -19,7 +19,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
-__all__ = ["GUARD_BYTES", "LAYOUTS", "changed", "control_words", "environment", "restore", "said_fault"]
+__all__ = [
+    "GUARD_BYTES",
+    "LAYOUTS",
+    "changed",
+    "control_words",
+    "environment",
+    "exported",
+    "restore",
+    "said_fault",
+]
 
 GUARD_BYTES: Final = 1 << 24
 """On either side of an array; address space, not memory."""
@@ -70,10 +79,15 @@ def control_words(held: bytes | None) -> dict[str, int]:
 
 def _of_fenv(name: str) -> Any:
     """Function of the C library, or of the one for mathematics where they are two."""
+    return exported(ctypes.CDLL(None), name) or ctypes.CDLL("libm.so.6")[name]
+
+
+def exported(library: ctypes.CDLL, name: str) -> Any | None:
+    """A library's function; None where it has none of that name."""
     try:
-        return ctypes.CDLL(None)[name]
-    except AttributeError:
-        return ctypes.CDLL("libm.so.6")[name]
+        return library[name]
+    except (AttributeError, UnicodeDecodeError):  # the latter before Python 3.13: a path that is no UTF-8
+        return None
 
 
 def changed(before: dict[str, int], after: dict[str, int]) -> str | None:
@@ -88,9 +102,8 @@ def changed(before: dict[str, int], after: dict[str, int]) -> str | None:
 
 def said_fault(library: ctypes.CDLL, symbol: str) -> str:
     """What the kernel did that it must not, of an emulated GPU; nothing of other kernels."""
-    try:
-        function = library[f"{symbol}_fault"]
-    except AttributeError:
+    function = exported(library, f"{symbol}_fault")
+    if function is None:
         return ""
     function.restype = ctypes.c_char_p
     said: bytes = function()

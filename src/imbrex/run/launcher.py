@@ -19,6 +19,7 @@ from imbrex.build.cache import Cache
 from imbrex.build.shared_library import build_shared, find_shared, recipe_key
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES
+from imbrex.run.guarded_call import exported
 
 __all__ = ["Call", "Entry", "Launcher", "launcher", "openmp_of"]
 
@@ -93,8 +94,8 @@ class Launcher:
 
     def lend(self, library: ctypes.CDLL) -> None:
         """Kernels of the library share this process' threads and scratch memory, where they can."""
-        if hasattr(library, "imbrex_use_threads"):
-            library.imbrex_use_threads(self._library.imbrex_launcher_share)
+        if (use_threads := exported(library, "imbrex_use_threads")) is not None:
+            use_threads(self._library.imbrex_launcher_share)
             memory = ctypes.c_byte.in_dll(self._library, "imbrex_launcher_memory")
             library.imbrex_use_memory(ctypes.byref(memory))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from imbrex.bench.peer import _GET_THREADS, Call, NumPy, Peer, _openblas, one_blas_thread, peers
+from imbrex.bench.peer import _GET_THREADS, Call, NumPy, Peer, _openblas, mapped, one_blas_thread, peers
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.verify.compare import compare
@@ -111,6 +111,17 @@ def test_numpy_threads_are_set() -> None:
     assert asked[0]() == 1
     NumPy().set_threads(before)
     assert asked[0]() == before
+
+
+def test_what_is_mapped_is_found_whatever_its_path() -> None:
+    maps = """\
+7f1-7f2 r-xp 00001000 fe:00 12    /a venv/numpy.libs/libscipy_openblas64_-1.so
+7f2-7f3 r--p 00002000 fe:00 12    /a venv/numpy.libs/libscipy_openblas64_-1.so
+7f3-7f4 rw-p 00000000 00:00 0
+7f4-7f5 rw-p 00000000 00:00 0    [heap]
+7f5-7f6 r-xp 00000000 fe:00 13    /of/openblas/libother.so
+"""
+    assert mapped(maps, "openblas") == ["/a venv/numpy.libs/libscipy_openblas64_-1.so"]
 
 
 def test_linear_algebra_has_one_thread_in_the_block_and_as_many_as_before_after_it() -> None:

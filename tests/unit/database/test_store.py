@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from imbrex.database import Calibration, Database, Device, Trial, Unit, Verdict, open_user
-from imbrex.database.connection import telling
+from imbrex.database.connection import opened_to_read, telling
 from imbrex.database.damage import salvaged
 from imbrex.database.prune import Prune
 from imbrex.database.text import read
@@ -196,6 +196,14 @@ def test_a_disk_too_full_for_the_logs_index_is_full(tmp_path: Path) -> None:
     error.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
     with pytest.raises(Diagnostic, match="cannot be used: disk I/O error"), telling(tmp_path / "t.db"):
         raise error
+
+
+def test_a_folder_whose_name_is_no_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "caf\udce9 100%?" / "t.db"
+    with Database(path) as db:
+        db.record(UNIT, Trial(A, "ok", 20.0))
+    with closing(opened_to_read(path)) as found:
+        assert found.execute("select count(*) from trial").fetchone() == (1,)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

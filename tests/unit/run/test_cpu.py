@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 from imbrex.build.shared_library import build_shared
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.cpu import CpuKernel, Parameter, load, thread_count
+from imbrex.run.guarded_call import said_fault
 from imbrex.run.host_machine import usable_cores
 
 F32 = np.dtype(np.float32)
@@ -171,6 +174,20 @@ def test_threads_of_the_environment(monkeypatch: pytest.MonkeyPatch, text: str) 
 def test_missing_symbol(library: Path) -> None:
     with pytest.raises(Diagnostic, match="exports no 'absent'"):
         load(library, "absent", PARAMETERS)
+
+
+def test_a_folder_whose_name_is_no_utf_8(library: Path, tmp_path: Path) -> None:
+    """Python before 3.13 fails to say that such a library has no symbol."""
+    path = tmp_path / "caf\udce9" / "kernel.so"
+    path.parent.mkdir()
+    shutil.copy(library, path)
+    a, b, c = _arrays()
+    kernel = load(path, "add", PARAMETERS)
+    kernel(a, b, c, threads=3)
+    np.testing.assert_array_equal(c, a + 3 * b)
+    with pytest.raises(Diagnostic, match="exports no 'absent'"):
+        load(path, "absent", PARAMETERS)
+    assert said_fault(ctypes.CDLL(str(path)), "add") == ""
 
 
 def test_undefined_symbol_is_named_when_it_is_loaded() -> None:

@@ -17,7 +17,7 @@ def digest(parts: Iterable[str]) -> str:
     """sha256 of the parts, each with its length before it, so that no two lists of parts read the same."""
     total = hashlib.sha256()
     for part in parts:
-        data = part.encode()
+        data = part.encode(errors="surrogateescape")  # of a folder whose name is no UTF-8
         total.update(b"%d:" % len(data))
         total.update(data)
     return total.hexdigest()

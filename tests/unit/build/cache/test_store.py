@@ -35,6 +35,9 @@ def test_directory_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_
 
 def test_digest_separates_parts() -> None:
     assert len({digest(p) for p in (["ab"], ["a", "b"], ["b", "a"], ["", "ab"], ["1:a"], [])}) == 6
+    assert digest(["/caf\udce9"]) != digest(["/caf\udcc3\udca9"]) == digest(["/caf\u00e9"]), (
+        "as files are named"
+    )
 
 
 def test_object_is_built_once(cache: Cache) -> None:
