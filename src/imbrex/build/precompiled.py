@@ -15,7 +15,7 @@ from pathlib import Path
 from imbrex.build.cache import Cache, digest, source_parts
 from imbrex.build.device_units import DEVICE
 from imbrex.build.isa import Isa
-from imbrex.build.toolchain import LOG, Compiler, compile_options, put_sources, run_all
+from imbrex.build.toolchain import LOG, Compiler, compile_options, run_all, write_sources
 from imbrex.diagnostic import Diagnostic
 
 __all__ = ["Precompiled", "compiled_with", "precompiled"]
@@ -50,7 +50,7 @@ def precompiled(
     if compiler.headers is None or not any(PRODUCT in text for text in own.values()):
         return None
     device[PRELUDE] = files("imbrex.build").joinpath(PRELUDE).read_text(encoding="utf-8")
-    headers = cache.object(digest(source_parts(device)), lambda at: put_sources(device, at), tuple(device))
+    headers = cache.object(digest(source_parts(device)), lambda at: write_sources(device, at), tuple(device))
     include, options = f"-I{headers.directory}", compile_options(isa, flags)
 
     def build(directory: Path) -> None:

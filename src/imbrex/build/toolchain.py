@@ -229,7 +229,8 @@ def write_sources(sources: Mapping[str, str], directory: Path) -> None:
     try:
         put_sources(sources, directory)
     except OSError as error:
-        raise Diagnostic(f"the source cannot be written to {directory}: {error.strerror or error}") from None
+        message = f"the source cannot be written to {directory}: {error.strerror or error}"
+        raise Diagnostic(message, hint="set TMPDIR to a directory with free space") from None
 
 
 def put_sources(sources: Mapping[str, str], directory: Path) -> None:

@@ -66,8 +66,8 @@ def shared_element(arrays: Mapping[str, Laid]) -> DType:
     except Diagnostic:
         found = I32
     if found == I32:
-        known = "float32, float64, float16, bfloat16, 8-bit floats and int8"
-        raise TypeError(f"'{first}' has dtype {one.type_name}; kernels take {known}")
+        known = "float32, float64, float16, bfloat16, 8-bit floats, int8"
+        raise TypeError(f"'{first}' has dtype {one.type_name}; convert it to what kernels take: {known}")
     return found
 
 

@@ -285,7 +285,8 @@ def _factors(first: str, one: Any, second: str, other: Any, rank: int | None = N
     if one.dtype != other.dtype:
         raise TypeError(f"'{first}' and '{second}' should be of one type, got {one.dtype} and {other.dtype}")
     if one.dtype.name not in _FACTORS:
-        raise TypeError(f"'{first}' has dtype {one.dtype}; kernels take {', '.join(_FACTORS)}")
+        known = ", ".join(_FACTORS)
+        raise TypeError(f"'{first}' has dtype {one.dtype}; convert it to what kernels take: {known}")
     for name, array in ((first, one), (second, other)):
         if 0 in array.shape:
             raise ValueError(f"'{name}' has no elements, and arrays without any are not supported")

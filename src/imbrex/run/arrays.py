@@ -68,9 +68,9 @@ def as_array(value: object, name: str = "array") -> Array:
     if array.dtype.kind in "OSUTMmV" and array.dtype.name not in _NARROW:
         raise TypeError(f"'{name}' should be an array of numbers, got dtype {array.dtype}")
     if not array.dtype.isnative:
-        raise TypeError(
-            f"'{name}' has dtype {array.dtype.str!r}, whose bytes are swapped; kernels take native ones"
-        )
+        native = array.dtype.newbyteorder("=").str
+        message = f"'{name}' has dtype {array.dtype.str!r}, whose bytes are swapped"
+        raise TypeError(f"{message}; give '.astype(\"{native}\")' of it")
     return array
 
 
@@ -95,9 +95,9 @@ def check(
     if strides is not None:
         expect_strides(name, shape, [s / array.itemsize for s in array.strides], strides)
     elif not array.flags.c_contiguous:
-        raise ValueError(
-            f"'{name}' should be contiguous, got strides {array.strides} for shape {array.shape}"
-        )
+        way = "a result is written where it lies" if written else "numpy.ascontiguousarray copies it"
+        message = f"'{name}' should be contiguous, got strides {array.strides} for shape {array.shape}"
+        raise ValueError(f"{message}; {way}")
     if written and not array.flags.writeable:
         raise ValueError(f"'{name}' is the output, but it is read-only")
 

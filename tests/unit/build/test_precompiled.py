@@ -90,6 +90,16 @@ def test_an_error_is_of_sources_that_lie_together(tmp_path: Path, monkeypatch: p
     assert [entry.path for entry in cache.entries() if (entry.path / RESULT).exists()], "it was not refused"
 
 
+def test_a_full_disk_is_told_with_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("imbrex.build.toolchain.put_sources", full)
+    with pytest.raises(Diagnostic, match=r"cannot be written to /.*: No space left") as error:
+        build_shared(SOURCES, flags=FLAGS, isa=isa("generic"), cache=Cache(tmp_path / "cache"))
+    assert error.value.hint == "set TMPDIR to a directory with free space"
+
+
 def test_other_flags_and_headers_have_their_own(tmp_path: Path) -> None:
     of, cache = isa("neon"), Cache(tmp_path / "cache")
     other = SOURCES | {"device/cpu/extent.h": SOURCES["device/cpu/extent.h"] + "\n"}

@@ -163,7 +163,7 @@ def test_torch_bfloat16_channels_last() -> None:
         (
             lambda: conv2d(X.astype(int), W.astype(int), groups=2),
             TypeError,
-            "'x' has dtype int64; kernels take",
+            "'x' has dtype int64; convert it to what kernels take: float32",
         ),
         (lambda: conv2d(X > 0, W > 0, groups=2), TypeError, "'x' has dtype bool"),
         (lambda: conv2d("abc", W), TypeError, "'x' should be an array of numbers"),

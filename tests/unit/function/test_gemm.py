@@ -168,7 +168,7 @@ def test_sequences_and_scalars_of_numpy() -> None:
         (lambda: gemm(A[0], B), ValueError, "'a' should have 2 dimensions, or 3 with a batch first, got 1"),
         (lambda: gemm(A[None], B), ValueError, "'a' has a batch of 1 and 'b' has none; reshape 'a' to "),
         (lambda: gemm(A, B.astype(np.float64)), TypeError, "'a' and 'b' should have the same dtype"),
-        (lambda: gemm(A.astype(int), B.astype(int)), TypeError, "'a' has dtype int64; kernels take"),
+        (lambda: gemm(A.astype(int), B.astype(int)), TypeError, "'a' has dtype int64; convert it to"),
         (lambda: gemm(A, B, A), ValueError, r"'c' should broadcast to shape \(6, 4\), got \(6, 9\)"),
         (lambda: gemm(A, B, np.ones(4)), TypeError, "'c' should have dtype float32, got float64"),
         (lambda: gemm(A, B, out=np.zeros((4, 6), "f4")), ValueError, r"'out' should have shape \(6, 4\)"),

@@ -247,7 +247,7 @@ def test_vmap_and_types() -> None:
         (
             lambda: ours.matmul(A.astype(complex), B.astype(complex)),
             TypeError,
-            "'a' has dtype complex64; kern",
+            "'a' has dtype complex64; convert it",
         ),
         (lambda: ours.matmul(A.astype("int8"), B.astype("int8"), activation="relu"), TypeError, "int8"),
         (lambda: ours.conv2d(X, W, groups=2, dimension_numbers="NHWC"), ValueError, "'HWIO', 'NHWC'"),

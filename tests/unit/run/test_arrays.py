@@ -93,7 +93,7 @@ def test_memory_of_a_device_is_refused(device: int, where: str) -> None:
         (np.array([object()]), "got dtype object"),
         (np.zeros(2, "M8[s]"), "got dtype datetime64"),
         (np.zeros(2, [("a", "f4")]), "'x' should be an array of numbers"),
-        (np.zeros(2, ">f4"), "'x' has dtype '>f4', whose bytes are swapped"),
+        (np.zeros(2, ">f4"), "'x' has dtype '>f4', whose bytes are swapped; give '.astype(\"<f4\")' of it"),
         (np.ma.masked_array([1.0], [True]), "'x' is a masked array"),
     ],
 )

@@ -187,7 +187,7 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: ours.mm(some(5, 8), some(8, 6), bias=1.0), "'bias' should be a torch.Tensor, got float"),
     (lambda: ours.mm(some(5, 8), some(8, 6), fallback="no"), "'fallback' should be True or False, got 'no'"),
     (lambda: ours.mm(some(5, 8), some(8, 6), activation=F.relu), "'activation' should be the name of one"),
-    (lambda: ours.mm(*(torch.ones(4, 4, dtype=torch.uint8),) * 2), "'a' has dtype uint8; kernels take"),
+    (lambda: ours.mm(*(torch.ones(4, 4, dtype=torch.uint8),) * 2), "'a' has dtype uint8; convert it to"),
     (lambda: ours.linear(some(5, 8), some(6, 7)), "does not end in the 7 columns of 'weight' (6, 7)"),
     (
         lambda: ours.addmm(some(5), some(5, 8), some(8, 6)),
