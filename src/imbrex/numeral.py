@@ -26,10 +26,17 @@ def is_spelled(text: str) -> bool:
     return digits.isascii() and digits.isdigit()
 
 
-def counted(number: int, what: str) -> str:
-    """A number with what it counts: `1 thread`, `2 threads`, `0 entries`."""
-    many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{number} {what if number == 1 else many}"
+def counted(number: int, what: str, many: str | None = None) -> str:
+    """A number with what it counts: `1 thread`, `2 threads`, `0 entries`.  many: of words that end otherwise,
+    and where a verb follows: `1 row is`, `2 rows are`.
+    """
+    if number == 1:
+        return f"{number} {what}"
+    if many is None and what.endswith("y") and what[-2:-1] not in "aeiou":
+        many = f"{what[:-1]}ies"
+    elif many is None:
+        many = f"{what}es" if what.endswith(("s", "x", "ch")) else f"{what}s"
+    return f"{number} {many}"
 
 
 def whole(text: str, least: int = 0, most: int = MOST) -> int | None:

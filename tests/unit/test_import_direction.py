@@ -33,7 +33,7 @@ NARROWER = {
     "timing": {"cached", "chip"},
     "view": {"cached", "diagnostic", "numeral", "dtype", "chip", "index"},
     "cdna": {"cached", "diagnostic", "chip", "build"},
-    "capture": {"cached", "diagnostic", "dtype", "problem"},
+    "capture": {"cached", "diagnostic", "dtype", "numeral", "problem"},
     "database": {
         "cached",
         "version",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import counted
 from imbrex.problem import Conv2d, Direction, Gemm
 
 __all__ = ["Conv", "product"]
@@ -41,8 +42,8 @@ class Conv:
             raise Diagnostic(f"only convolutions of one and two dimensions are supported, this has {rank}")
         (n, c, h, w), (k, per_group, y, x) = self.images, self.filters
         if c != per_group * self.groups:
-            groups = "1 group" if self.groups == 1 else f"{self.groups} groups"
-            message = f"filters of {per_group} channels do not meet images of {c} in {groups}"
+            groups = counted(self.groups, "group")
+            message = f"filters of {counted(per_group, 'channel')} do not meet images of {c} in {groups}"
             raise Diagnostic(message)
         images, filters, results = self.is_last
         return Conv2d(

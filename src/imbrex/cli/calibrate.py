@@ -14,6 +14,7 @@ from imbrex.cli.text import bytes_text, json_text
 from imbrex.database import open_user
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Target
+from imbrex.numeral import counted
 from imbrex.tuner.calibrate import Calibrated, Judged, calibrate
 from imbrex.tuner.outcome import Step
 
@@ -48,7 +49,7 @@ def calibrated(target: Target, budget_s: float | None, jobs: int, form: str, oth
 
 
 def _progressed(problem: str, step: Step) -> None:
-    _line(f"{problem}: {step.trials} of {step.wanted} configurations")
+    _line(f"{problem}: {step.trials} of {counted(step.wanted, 'configuration')}")
 
 
 def _waiting() -> None:

@@ -236,7 +236,7 @@ def _builds_cubin(architecture: str) -> Finding:
     except Diagnostic as error:
         return Finding(f"target {architecture}", "broken", error.message, error.hint)
     took = seconds_text(time.perf_counter() - started)
-    message = f"a small convolution compiles, {first.registers} registers, in {took}"
+    message = f"a small convolution compiles, {counted(first.registers, 'register')}, in {took}"
     return Finding(f"target {architecture}", "ok", message)
 
 

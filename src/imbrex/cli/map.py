@@ -13,7 +13,7 @@ from imbrex.emit.graph import FORMATS
 from imbrex.explore.svg import document
 from imbrex.explore.tile_grid import tile_grid
 from imbrex.index.expr import param
-from imbrex.numeral import MOST, whole
+from imbrex.numeral import MOST, counted, whole
 from imbrex.view.graph import graph_of
 from imbrex.view.work.workgroup import raster_order
 from imbrex.whole_file import write_text
@@ -93,7 +93,7 @@ def _sizes(grid: str) -> tuple[int, int]:
         case _:
             raise Diagnostic(f"a grid of tiles looks like 6x8, got '{grid}'")
     if m * n > LARGEST:
-        raise Diagnostic(f"a table of {m * n} tiles is too long to print; at most {LARGEST}")
+        raise Diagnostic(f"a table of {counted(m * n, 'tile')} is too long to print; at most {LARGEST}")
     return m, n
 
 

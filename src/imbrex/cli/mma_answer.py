@@ -70,7 +70,7 @@ def described(found: Instruction, chosen: Sequence[Operand]) -> Answer:
     rows = [
         ("product", f"{found.blocks} of C[{found.m}][{found.n}] {found.c_type} += "
                     f"A[{found.m}][{found.k}] {found.a_type} * B[{found.k}][{found.n}] {found.b_type}"),
-        ("wave", f"{found.wave} lanes"),
+        ("wave", counted(found.wave, "lane")),
         ("registers", f"{held}, of 32 bits, a lane"),
         *([("shared memory", "B, and A where it is not in registers")] if found.b is None else []),
         _call(found),
@@ -116,7 +116,7 @@ def _on_chip(found: Instruction, chip: str) -> str:
     )
     cycles, rate = found.cycles[chip], found.rate(chip)
     units = "each SIMD" if found.wave <= 64 else "the four SIMDs of a multiprocessor"
-    text = f"{found.mnemonic_on(chip)}, {cycles} cycles, {rate} operations a cycle on {units}"
+    text = f"{found.mnemonic_on(chip)}, {counted(cycles, 'cycle')}, {rate} operations a cycle on {units}"
     return f"{text}; {formats}" if formats else text
 
 

@@ -126,7 +126,7 @@ def _order_why(orders: list[RasterOffer], machine: Machine, at_a_time: int) -> s
     cache, plain = machine.l2, orders[0]
     assert cache is not None, machine.name
     size = f"{cache.bytes >> 20} MiB of L2"
-    where = f"{cache.xcds} dies with {size} each" if cache.xcds > 1 else size
+    where = f"{counted(cache.xcds, 'die')} with {size} each" if cache.xcds > 1 else size
     found = f"the order of their numbers finds {plain.hit_rate:.1%} of tiles in L2"
     head = f"{where}, {counted(at_a_time, 'workgroup')} at a time: {found}"
     best = orders[1] if len(orders) > 1 else plain

@@ -11,6 +11,7 @@ import click
 from imbrex.cli.report_file import file_name
 from imbrex.cli.text import facts, json_text
 from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import counted
 from imbrex.view.mma import OPERANDS, Operand
 from imbrex.view.swizzle import (
     INSTANCES,
@@ -91,14 +92,15 @@ def _text(kernel: TileKernel, name: str, chosen: Sequence[Operand], form: str) -
 
             return document(tile_picture(kernel, name, chosen)).rstrip()
         case _:
-            title = f"{name}: {_tile(kernel)} by {kernel.instruction.name}, {kernel.workitems} work items"
+            items = counted(kernel.workitems, "work item")
+            title = f"{name}: {_tile(kernel)} by {kernel.instruction.name}, {items}"
             return facts(title, [row for operand in chosen for row in _rows(kernel, operand)])
 
 
 def _tile(kernel: TileKernel) -> str:
     m, n, k = kernel.tile
     blocks = kernel.instruction.blocks
-    return f"{m} x {n} x {k}" + (f" in {blocks} blocks" if blocks > 1 else "")
+    return f"{m} x {n} x {k}" + (f" in {counted(blocks, 'block')}" if blocks > 1 else "")
 
 
 def _rows(kernel: TileKernel, operand: Operand) -> Iterator[tuple[str, str]]:
@@ -111,7 +113,7 @@ def _rows(kernel: TileKernel, operand: Operand) -> Iterator[tuple[str, str]]:
     yield "  transpose", f"[{', '.join(map(str, swizzle.permutation))}]"
     yield "  packed", f"[{', '.join(str(d) for d in swizzle.packed_dims)}]"
     yield "  offset", str(swizzle.offset)
-    held = f"{kernel.registers(operand)} registers"
+    held = counted(kernel.registers(operand), "register")
     yield "  a lane", f"{kernel.load_bytes(operand):g} bytes side by side; {held}"
 
 

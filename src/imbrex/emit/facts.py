@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from imbrex.lower.stmt import Buffer, Kernel, Program
+from imbrex.numeral import counted
 from imbrex.symbol import symbol_of
 
 
@@ -29,8 +30,9 @@ class Facts:
 
 def described(kernel: Kernel) -> str:
     """Geometry, and the maps that the addresses below implement, upper dims first."""
-    items = "one work item" if kernel.block_size == 1 else f"{kernel.block_size} work items"
-    parts = [f"{kernel.grid_size} workgroups of {items}.  The maps of the arguments, topmost dims first:"]
+    items = "one work item" if kernel.block_size == 1 else counted(kernel.block_size, "work item")
+    groups = counted(kernel.grid_size, "workgroup")
+    parts = [f"{groups} of {items}.  The maps of the arguments, topmost dims first:"]
     for name, map in kernel.maps:
         parts += ["", f"{name}:", *(f"  {line}" for line in map.splitlines())]
     return "\n".join(parts)

@@ -7,6 +7,7 @@ from imbrex.database.record import Trial
 from imbrex.database.view import rows_in
 from imbrex.diagnostic import Diagnostic
 from imbrex.explore.subject import Subject
+from imbrex.numeral import counted
 from imbrex.problem import problem_text
 
 __all__ = ["measured_of"]
@@ -35,7 +36,7 @@ def measured_of(subject: Subject) -> tuple[dict[str, float], str]:
     if not found:
         return {}, f"No tuning database has times of this problem on {target}."
     best = min(found, key=lambda text: found[text])
-    many = "1 configuration was" if len(found) == 1 else f"{len(found)} configurations were"
+    many = counted(len(found), "configuration was", "configurations were")
     return found, (
         f"{many} measured on {', '.join(sorted(devices))} (edged; medians in the table); "
         f"the fastest takes {found[best] / 1000:,.2f} us: {best}."

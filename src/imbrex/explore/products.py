@@ -104,7 +104,7 @@ class Product:
     @property
     def sizes(self) -> str:
         c = self.context
-        packs = f", k in packs of {c.dtype.pack} elements" if c.dtype.pack > 1 else ""
+        packs = f", k in packs of {counted(c.dtype.pack, 'element')}" if c.dtype.pack > 1 else ""
         return f"{f'{c.g} of ' if c.g > 1 else ''}{c.m} x {c.n} x {c.k} (m x n x k{packs})"
 
     @property
@@ -145,8 +145,9 @@ class Product:
     def _grid(self, blocks: Sequence[int], tiles: int) -> dict[str, str]:
         """Workgroups that are launched, the output tiles that they compute, and how they share them."""
         assert self.launched is not None
-        cut, count = " x ".join(map(str, blocks)), self.launched.workgroups
-        head = f"{count} ({cut} blocks)" if count == tiles else f"{count} for {tiles} tiles ({cut} blocks)"
+        sizes, count = " x ".join(map(str, blocks)), self.launched.workgroups
+        cut = " ".join([f"({sizes}", "blocks)"])
+        head = f"{count} {cut}" if count == tiles else f"{count} for {counted(tiles, 'tile')} {cut}"
         schedule = self.launched.schedule
         return {"grid_size": head} | ({} if schedule == str(DATA_PARALLEL) else {"schedule": schedule})
 
@@ -294,12 +295,12 @@ def _predicted(plan: XdlopsPlan) -> dict[str, str]:
 def _of_warpgroups(plan: WarpgroupPlan) -> dict[str, str]:
     t, layout = plan.tuning, plan.layout
     rows_are, columns_are = ("gemmN", "gemmM") if t.swapped else ("gemmM", "gemmN")
-    held = f"{plan.accumulators} registers of sums a thread"
+    held = f"{counted(plan.accumulators, 'register')} of sums a thread"
     return {
         "tile": f"{t.m_per_block} {rows_are} x {t.n_per_block} {columns_are} x {t.k_per_block} gemmK",
         "k_iterations": str(plan.k_iterations),
         "consumers": f"{t.consumers} {'in turn' if t.pingpong else 'together'}, {held}",
-        "lds_bytes": f"{layout.bytes}, {t.stages} stages of {layout.stage_bytes}",
+        "lds_bytes": f"{layout.bytes}, {counted(t.stages, 'stage')} of {layout.stage_bytes}",
         "cluster": f"{t.cluster_m} x {t.cluster_n} workgroups",
     }
 

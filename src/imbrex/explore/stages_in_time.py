@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from imbrex.explore.gantt import Gantt, Span
+from imbrex.numeral import counted
 
 __all__ = ["Ring", "stages_in_time"]
 
@@ -82,4 +83,4 @@ def stages_in_time(ring: Ring) -> Gantt:
         rows.append(("epilogue", [Span(ended, ended + ring.epilogue, "g5", tooltip)]))
         signs.append(("g5", "C stored"))
     which = "all" if len(times) == ring.steps else f"the first {len(times)} of"
-    return Gantt(f"{which} {ring.steps} steps of a tile, by the streams' cycles", rows, signs)
+    return Gantt(f"{which} {counted(ring.steps, 'step')} of a tile, by the streams' cycles", rows, signs)

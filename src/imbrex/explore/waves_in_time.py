@@ -10,6 +10,7 @@ from imbrex.config.xdlops.cost import product_of
 from imbrex.config.xdlops.loop import modelled
 from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.explore.gantt import Gantt, Span
+from imbrex.numeral import counted
 from imbrex.timing.compute_unit import WARM, Issue, traced
 from imbrex.timing.kernel import residents_of
 
@@ -51,7 +52,7 @@ def waves_in_time(plan: XdlopsPlan, groups: int) -> Gantt:
     steps = f"steps {first * product.steps} to {(first + SHOWN) * product.steps - 1}"
     used = {s.kind for _, row in rows for s in row}
     signs = dict.fromkeys(sign for sign in (*KINDS.values(), OTHER, WAITS) if sign[0] in used)
-    many = "the wave" if own.waves == 1 else f"{len(waves)} of {own.waves} waves"
+    many = "the wave" if own.waves == 1 else f"{len(waves)} of {counted(own.waves, 'wave')}"
     return Gantt(f"{steps} as simulated: {many} of a SIMD, and what they share", rows, list(signs), "clocks")
 
 

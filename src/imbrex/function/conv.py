@@ -22,6 +22,7 @@ from imbrex.function.plan import Served, planned, remember
 from imbrex.function.window import Padding, Pair, Window, four_integers, same_pads, window
 from imbrex.kernel import Emulate, Kernel
 from imbrex.kernel.tuned import Effort, expect_effort
+from imbrex.numeral import counted
 from imbrex.problem import Conv2d, Direction, Role
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.epilogue_array import Array
@@ -285,7 +286,7 @@ def _meant(options: _ConvOptions, names: Names, arrays: Mapping[str, tuple[Role,
         ):
             word, (role, image) = next(item for item in arrays.items() if item[1][0] != "filter")
             channels = image.shape[names[ROLES.index(role)].index("c" if role == "input" else "k")]
-            read = f"'{word}' {image.shape} read as {layout} has {channels} channels"
+            read = f"'{word}' {image.shape} read as {layout} has {counted(channels, 'channel')}"
             return f"; {read}: did you mean layout='{usual}'?"
     return ""
 
@@ -368,10 +369,10 @@ def _shapes(problem: Conv2d, is_empty: bool) -> Mapping[Role, tuple[int, ...]]:
 
 
 def _misfit(
-    problem: Conv2d, word: str, role: Role, right: tuple[int, ...], shape: tuple[int, ...]
+    problem: Conv2d, word: str, role: Role, want: tuple[int, ...], got: tuple[int, ...]
 ) -> ValueError:
-    why = f" for {problem.c} channels in {problem.groups} groups" if role == "filter" else ""
-    return ValueError(f"'{word}' should have shape {right}{why}, got {shape}")
+    sizes = f" for {counted(problem.c, 'channel')} in {counted(problem.groups, 'group')}"
+    return ValueError(f"'{word}' should have shape {want}{sizes if role == 'filter' else ''}, got {got}")
 
 
 def _arrays(names: Names, memory: Memory, given: Given) -> dict[str, tuple[Role, Laid]]:

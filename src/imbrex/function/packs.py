@@ -8,6 +8,7 @@ import numpy as np
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import SCALED, DType, dtype, microscaled, packed, product_of
+from imbrex.numeral import counted
 
 __all__ = ["InPacks", "in_packs"]
 
@@ -88,7 +89,9 @@ def _element(value: Any) -> DType | None:
 def _packed(array: Any, name: str, is_turned: bool, of: DType) -> Any:
     values = array.swapaxes(-1, -2) if is_turned and array.ndim > 1 else array
     if values.ndim and values.shape[-1] % SCALED:
-        raise ValueError(f"'{name}' has {values.shape[-1]} elements along k, no multiple of {SCALED}")
+        raise ValueError(
+            f"'{name}' has {counted(values.shape[-1], 'element')} along k, no multiple of {SCALED}"
+        )
     return packed(values, of)
 
 

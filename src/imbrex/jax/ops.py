@@ -25,6 +25,7 @@ from imbrex.jax.derivatives import conv, data, fused, product
 from imbrex.jax.device import alike, kind, uncut
 from imbrex.jax.layouts import CHANNELS_FIRST, Layouts, is_one, layouts_of, pads_of
 from imbrex.kernel.tuned import Effort, expect_effort
+from imbrex.numeral import counted
 from imbrex.problem.activation import expect_activation, is_f32
 from imbrex.problem.epilogue_array import ARRAYS
 
@@ -68,7 +69,7 @@ def conv2d(
     images, filters = sizes(x.shape, moves.layouts.images), sizes(w.shape, moves.layouts.filters)
     if images["c"] != filters["c"] * moves.groups:
         each = f"{filters['c']} in each of 'groups', {moves.groups}"
-        channels = f"'x' of {images['c']} channels does not meet 'w' of {each}"
+        channels = f"'x' of {counted(images['c'], 'channel')} does not meet 'w' of {each}"
         raise ValueError(channels)
     pads = pads_of(
         padding,
@@ -109,7 +110,8 @@ def conv_transpose2d(
     x, w = _factors("x", x, "w", w, 4)
     of, filters = sizes(x.shape, layouts.images), sizes(w.shape, layouts.filters)
     if of["c"] != filters["k"]:
-        raise ValueError(f"filters of {filters['k']} channels do not meet {of['c']} channels of 'x'")
+        theirs = counted(of["c"], "channel")
+        raise ValueError(f"filters of {counted(filters['k'], 'channel')} do not meet {theirs} of 'x'")
     if isinstance(padding, str):
         raise ValueError(f"'padding' of a transposed convolution should be numbers, got {padding!r}")
     window, further = (filters["y"], filters["x"]), _two("output_padding", output_padding, 0)
@@ -280,7 +282,9 @@ def _factors(first: str, one: Any, second: str, other: Any, rank: int | None = N
     one, other = _array(first, one), _array(second, other)
     for name, array in ((first, one), (second, other)):
         if rank is not None and array.ndim != rank:
-            raise ValueError(f"'{name}' should have {rank} dimensions, got the shape {array.shape}")
+            raise ValueError(
+                f"'{name}' should have {counted(rank, 'dimension')}, got the shape {array.shape}"
+            )
     one, other = _strong(one, other.dtype), _strong(other, one.dtype)
     if one.dtype != other.dtype:
         raise TypeError(f"'{first}' and '{second}' should be of one type, got {one.dtype} and {other.dtype}")

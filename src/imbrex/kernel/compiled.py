@@ -24,6 +24,7 @@ from imbrex.kernel.choice import Choice
 from imbrex.kernel.options import CompileOptions
 from imbrex.kernel.recipe import Recipe
 from imbrex.kernel.target import Target
+from imbrex.numeral import counted
 from imbrex.problem import Gemm, Operand, Problem, problem_text
 from imbrex.run.arrays import handed
 from imbrex.run.cpu import CpuKernel
@@ -332,7 +333,8 @@ class Kernel:
         operands, loaded = self._operands, self.loaded
         if len(arrays) != len(operands):
             roles = ", ".join(o.role for o in operands)
-            raise TypeError(f"'{self.name}' takes {len(operands)} arrays ({roles}), got {len(arrays)}")
+            takes = counted(len(operands), "array")
+            raise TypeError(f"'{self.name}' takes {takes} ({roles}), got {len(arrays)}")
         for array, operand in zip(arrays, operands, strict=True):
             if operand.is_written and isinstance(array, list | tuple):
                 raise TypeError(f"'{operand.role}' is the output and should be an array, got a sequence")

@@ -15,6 +15,7 @@ from imbrex.database.record import Calibration
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.constraints import Constraints
 from imbrex.kernel.target import Target
+from imbrex.numeral import counted
 from imbrex.problem import Conv2d, Gemm, Problem, parse_problem, problem_text
 from imbrex.run.cpu import thread_count
 from imbrex.run.host_machine import host_machine
@@ -117,7 +118,7 @@ def _one(problem: Problem | str) -> Problem:
     found = parse_problem(text("problem", problem, "a problem or the text of one"))
     if len(found) != 1:
         raise Diagnostic(
-            f"the text holds {len(found)} problems, and a kernel computes one",
+            f"the text holds {counted(len(found), 'problem')}, and a kernel computes one",
             hint="name one direction with -F 1, -F 2 or -F 4, or compile each of parse_problem(text)",
         )
     return found[0]

@@ -158,7 +158,7 @@ def _progress(count: int, jobs: int) -> Generator[Callable[[], object]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    title = f"compiling kernels in {jobs} processes" if jobs > 1 else "compiling kernels"
+    title = f"compiling kernels in {counted(jobs, 'process')}" if jobs > 1 else "compiling kernels"
     columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=count)

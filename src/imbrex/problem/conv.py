@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import F32, I8, DType
+from imbrex.numeral import counted
 from imbrex.problem import epilogue as after
 from imbrex.problem.axis import Axis
 from imbrex.problem.epilogue import Epilogue
@@ -259,7 +260,7 @@ class Conv2d:
 def _check_conv(conv: Conv2d) -> None:
     for name, channels in (("c", conv.c), ("k", conv.k)):
         if channels % conv.groups:
-            message = f"{name} = {channels} channels do not divide into {conv.groups} groups"
+            message = f"{name} = {channels} channels do not divide into {counted(conv.groups, 'group')}"
             raise Diagnostic(message, subject="groups")
     for axis in conv.axes:
         axis.check()

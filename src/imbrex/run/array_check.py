@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from imbrex.numeral import counted
 from imbrex.problem.operand import dense_strides
 from imbrex.run import arrays as of_host
 from imbrex.run.arrays import Array, as_array, check, same_kind, share_memory, strided_view
@@ -35,7 +36,7 @@ def check_arrays(symbol: str, parameters: Sequence[Parameter], arrays: Sequence[
     result on a GPU that shares memory with another one of them.
     """
     if len(arrays) != len(parameters):
-        raise TypeError(f"'{symbol}' takes {len(parameters)} arrays, got {len(arrays)}")
+        raise TypeError(f"'{symbol}' takes {counted(len(parameters), 'array')}, got {len(arrays)}")
     for array, p in zip(arrays, parameters, strict=True):
         if isinstance(array, DeviceArray):
             check_device_array(

@@ -17,6 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from imbrex.dtype import BF16, DTYPES, dtype
+from imbrex.numeral import counted
 from imbrex.problem.operand import reach
 from imbrex.run.traced import expect_numbers, expect_readable
 
@@ -262,7 +263,7 @@ def on_one_device(value: Any, name: str) -> Any:
         return value
     if not value.is_fully_replicated:
         way = "use imbrex.jax, or jax.device_put it to one of them"
-        raise TypeError(f"'{name}' lies on {many} devices, a part on each; {way}")
+        raise TypeError(f"'{name}' lies on {counted(many, 'device')}, a part on each; {way}")
     return value.addressable_data(0)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from imbrex.argument import whole as expect_whole
 from imbrex.diagnostic import Diagnostic
-from imbrex.numeral import whole
+from imbrex.numeral import counted, whole
 from imbrex.problem.operand import reach
 from imbrex.problem.run_time import RunTime
 from imbrex.run.arrays import Array, as_array, check, new_array, same_kind, share_memory
@@ -186,7 +186,9 @@ class CpuKernel:
 
     def _check(self, arrays: tuple[Array, ...]) -> None:
         if len(arrays) != len(self.parameters):
-            raise TypeError(f"'{self.symbol}' takes {len(self.parameters)} arrays, got {len(arrays)}")
+            raise TypeError(
+                f"'{self.symbol}' takes {counted(len(self.parameters), 'array')}, got {len(arrays)}"
+            )
         for array, p in zip(arrays, self.parameters, strict=True):
             if not isinstance(array, np.ndarray):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(f"'{p.name}' should be a numpy array, got {type(array).__name__}")

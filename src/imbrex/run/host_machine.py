@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from imbrex.build.isa import Isa, host_isa
+from imbrex.numeral import counted
 
 __all__ = ["HostMachine", "host_machine", "usable_cores"]
 
@@ -49,7 +50,7 @@ class HostMachine:
         parts = [
             self.cpu or "unknown CPU",
             self.isa.level,
-            f"{self.cores} of {self.logical_cores} cores",
+            f"{self.cores} of {counted(self.logical_cores, 'core')}",
             caches,
         ]
         return ", ".join(part for part in (*parts, self.system) if part)

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from imbrex.function.batches import Batches, expect_batches
 from imbrex.function.window import Pair, integers
-from imbrex.numeral import MOST, must_be, shown
+from imbrex.numeral import MOST, counted, must_be, shown
 
 __all__ = [
     "Pair",
@@ -82,7 +82,7 @@ def expect_further(input: Any, **given: Any) -> None:
 def expect_rank(rank: int, name: str, tensor: Any) -> None:
     """ValueError for a tensor of another number of dimensions."""
     if tensor.dim() != rank:
-        raise ValueError(f"'{name}' should have {rank} dimensions, got {tensor.dim()}")
+        raise ValueError(f"'{name}' should have {counted(rank, 'dimension')}, got {tensor.dim()}")
 
 
 def expect_fit(name: str, tensor: Any, shape: Sequence[int], why: str = "") -> None:

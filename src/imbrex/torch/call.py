@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from imbrex.function.batches import Batches
+from imbrex.numeral import counted
 from imbrex.torch.activation import activation as row_of
 from imbrex.torch.activation import finished, fuses
 from imbrex.torch.arguments import (
@@ -71,7 +72,7 @@ def conv2d(
     steps, apart = pair("stride", stride, 1), pair("dilation", dilation, 1)
     moves = steps, pads(padding, weight, steps, apart), apart, whole("groups", groups, 1)
     if input.shape[1] != weight.shape[1] * groups:
-        each = f"{weight.shape[1]} channels in each of {groups} groups"
+        each = f"{counted(weight.shape[1], 'channel')} in each of {counted(groups, 'group')}"
         raise ValueError(f"'weight' of shape {tuple(weight.shape)} has {each}, and 'input' {input.shape[1]}")
     given, answering = (input, weight, scale, bias, residual), kernels(fallback, batches)
     fused, after, keeps = _split(activation, given)
@@ -164,7 +165,7 @@ def _transposed_shape(input: Any, weight: Any, moves: Sequence[Sequence[int]], g
     """
     steps, around, apart, further = moves
     if input.shape[1] != weight.shape[0]:
-        shapes = f"'weight' of shape {tuple(weight.shape)} takes {weight.shape[0]} channels"
+        shapes = f"'weight' of shape {tuple(weight.shape)} takes {counted(weight.shape[0], 'channel')}"
         raise ValueError(f"{shapes}, and 'input' has {input.shape[1]}")
     if any(more >= max(s, d) for more, s, d in zip(further, steps, apart, strict=True)):
         raise ValueError(f"'output_padding' {further} should be below stride {steps} or dilation {apart}")
@@ -191,7 +192,9 @@ def linear(
     expect_further(input, bias=bias, residual=residual)
     expect_rank(2, "weight", weight)
     if input.dim() == 0 or input.shape[-1] != weight.shape[1]:
-        message = f"'input' of shape {tuple(input.shape)} does not end in the {weight.shape[1]} columns"
+        message = (
+            f"'input' of shape {tuple(input.shape)} does not end in the {counted(weight.shape[1], 'column')}"
+        )
         raise ValueError(f"{message} of 'weight' {tuple(weight.shape)}")
     expect_fit("residual", residual, (*input.shape[:-1], weight.shape[0]))
     more = None if residual is None else _rows(residual)

@@ -19,6 +19,7 @@ from typing import Any, Final, Self
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Target
+from imbrex.numeral import counted
 from imbrex.run.isolated import Failed, answered
 from imbrex.tuner.campaign import Plan
 from imbrex.tuner.pool import Host, Lost
@@ -69,7 +70,7 @@ class Cluster:
         found = [node for node in nodes if node["Resources"].get(wanted, 0) >= least]
         if not found:
             raise Diagnostic(
-                f"none of the {len(nodes)} nodes of '{self.address}' has {_counted(least, wanted)}"
+                f"none of the {counted(len(nodes), 'node')} of '{self.address}' has {_counted(least, wanted)}"
             )
         return [self._host(node, target, jobs) for node in found]
 

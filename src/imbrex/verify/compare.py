@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from imbrex.dtype import F32, F64, DType, dtype, saturated
+from imbrex.numeral import counted
 from imbrex.problem import Conv2d, Gemm, Operand
 from imbrex.verify.bound import Data, Tolerance, tolerance
 from imbrex.verify.data import Operands, problem_before
@@ -94,17 +95,18 @@ class Comparison:
     def __str__(self) -> str:
         if self.gap_writes:
             whole = "" if self.first is None else f"; {replace(self, gap_writes=0)}"
-            return f"wrong: {self.gap_writes} elements written in the gaps of the result{whole}"
+            return f"wrong: {counted(self.gap_writes, 'element')} written in the gaps of the result{whole}"
         if self.first is None and not self.is_judged:
-            return f"not judged: {self.unbounded} of {self.elements} elements may be anything by the epilogue"
+            elements = counted(self.elements, "element")
+            return f"not judged: {self.unbounded} of {elements} may be anything by the epilogue"
         if self.first is None:
             margin = (
                 "all equal" if self.is_exact else f"largest error {self.max_error_ratio:.2g} of its bound"
             )
             beyond = f", {self.unbounded} may be anything" if self.unbounded else ""
-            return f"right: {self.elements} elements, {margin}{beyond}"
+            return f"right: {counted(self.elements, 'element')}, {margin}{beyond}"
         unwritten = f" ({self.unwritten} never written)" if self.unwritten else ""
-        return f"wrong: {self.wrong} of {self.elements} elements{unwritten}; first at {self.first}"
+        return f"wrong: {self.wrong} of {counted(self.elements, 'element')}{unwritten}; first at {self.first}"
 
 
 def compare(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from imbrex.numeral import counted
 from imbrex.verify.compare import Comparison, Mismatch
 from imbrex.verify.data import Values
 
@@ -93,4 +94,5 @@ class Verdict:
         if len(self.passes) == 1:
             return str(self.passes[0])
         kinds = [one.values for one in self.passes]
-        return f"right: {self.elements} elements, on {', '.join(kinds[:-1])} and {kinds[-1]} values"
+        elements, on = counted(self.elements, "element"), f"{', '.join(kinds[:-1])} and {kinds[-1]} values"
+        return f"right: {elements}, on {on}"

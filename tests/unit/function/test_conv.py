@@ -131,7 +131,7 @@ def test_torch_bfloat16_channels_last() -> None:
         (
             lambda: conv2d(X, W),
             ValueError,
-            r"'w' should have shape \(6, 4, 3, 2\) for 4 channels in 1 groups",
+            r"'w' should have shape \(6, 4, 3, 2\) for 4 channels in 1 group",
         ),
         (lambda: conv2d(X, W, groups=3), ValueError, "c = 4 channels do not divide into 3 groups"),
         (lambda: conv2d(X, W, groups=0), ValueError, "'groups' should be a positive integer"),

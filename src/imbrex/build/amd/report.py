@@ -50,7 +50,10 @@ class Resources:
         u, o = self.usage, self.occupancy
         spilled = f"{u.spills} spilled, {u.scratch_bytes} bytes of scratch" if u.spills else "none spilled"
         yield "registers", f"{u.vgprs} VGPRs, {u.agprs} AGPRs, {u.sgprs} SGPRs; {spilled}"
-        yield "lds", f"{u.lds_bytes} bytes a workgroup of {u.block_size} work items{self._conflicts}"
+        yield (
+            "lds",
+            f"{u.lds_bytes} bytes a workgroup of {counted(u.block_size, 'work item')}{self._conflicts}",
+        )
         waves = counted(o.waves_per_simd, "wave")
         groups = counted(o.workgroups_per_cu, "workgroup")
         yield "occupancy", f"{waves} a SIMD, {groups} a compute unit, bounded by {o.limit}"
@@ -62,7 +65,7 @@ class Resources:
         if self.lds is None or not self.usage.lds_bytes:
             return ""
         lost = self.lds.extra_cycles
-        return f"; {lost} cycles lost to bank conflicts" if lost else "; no bank conflict"
+        return f"; {counted(lost, 'cycle')} lost to bank conflicts" if lost else "; no bank conflict"
 
 
 def resources(
@@ -95,7 +98,7 @@ def _resources(usage: Usage, assembly: str, chip: str, lds: LdsCost | None, ask_
 def _loop_rows(loop: HotLoop) -> Iterator[tuple[str, str]]:
     counts = loop.counts
     matrix = ", ".join(f"{count} {name}" for name, count in counts.matrix.items())
-    yield "hot loop", f"{counts.total} instructions: {matrix}"
+    yield "hot loop", f"{counted(counts.total, 'instruction')}: {matrix}"
     kinds: tuple[tuple[str, Mapping[int, int]], ...] = (
         ("LDS reads", counts.lds_reads),
         ("LDS writes", counts.lds_writes),
@@ -103,8 +106,8 @@ def _loop_rows(loop: HotLoop) -> Iterator[tuple[str, str]]:
         ("loads to LDS", counts.direct_loads),
         ("stores", counts.stores),
     )
-    counted = [f"{word} {_widths(found)}" for word, found in kinds if found]
-    yield "", "; ".join([*counted, f"{counts.index} on indices, {counts.data} on data, {counts.salu} scalar"])
+    widths = [f"{word} {_widths(found)}" for word, found in kinds if found]
+    yield "", "; ".join([*widths, f"{counts.index} on indices, {counts.data} on data, {counts.salu} scalar"])
     shares = [f"{loop.bound.busy:.0%} at best", f"{loop.busy:.0%} in the timeline"]
     if loop.mca is not None:
         shares.append(f"{loop.mca:.0%} for one wave by llvm-mca")

@@ -17,6 +17,7 @@ from imbrex.emit.cuda.member import boolean
 from imbrex.lower.stmt import Buffer, Kernel
 from imbrex.lower.warpgroup.parts import PingPong, SplitColumns, SplitRows, SplitSteps, Streams
 from imbrex.lower.warpgroup.pipeline import Drain, Lanes, Pipeline, Stage
+from imbrex.numeral import counted
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.piece import ROW_BYTES, piece_columns
 from imbrex.view.stage.shared_layout import SharedLayout
@@ -107,7 +108,7 @@ def staging(pipeline: Pipeline) -> Staging:
     most = min(ROW_BYTES // size, pipeline.stored_columns)
     columns = piece_columns(pipeline.stored_columns, size) if along_columns else most
     assert columns % ATOM_ROWS == 0 or along_columns, (
-        f"{pipeline.tiles.columns} columns are not whole instructions"
+        f"{counted(pipeline.tiles.columns, 'column is', 'columns are')} not whole instructions"
     )
     return Staging(columns, size, along_columns)
 

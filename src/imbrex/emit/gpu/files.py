@@ -15,6 +15,7 @@ from imbrex.emit.facts import Facts, described, parameter
 from imbrex.emit.gpu.language import Language
 from imbrex.emit.gpu.solver import solver_unit
 from imbrex.lower.stmt import Kernel, Program, ZeroFill
+from imbrex.numeral import counted
 from imbrex.symbol import symbol_of
 
 
@@ -111,7 +112,9 @@ def _count(program: Program) -> list[str]:
 
 
 def _workgroups(kernel: Kernel) -> str:
-    return f"{kernel.grid_size} workgroups" if kernel.grid is None else f"{c.index(kernel.grid)} workgroups"
+    if kernel.grid is None:
+        return counted(kernel.grid_size, "workgroup")
+    return " ".join([c.index(kernel.grid), "workgroups"])
 
 
 def _launched(program: Program, kernel: Kernel, lines: Sequence[str]) -> list[str]:

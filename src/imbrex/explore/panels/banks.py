@@ -22,6 +22,7 @@ from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, label
 from imbrex.lower.lds_traffic import moved, offsets
 from imbrex.lower.warpgroup.pipeline import Pipeline
+from imbrex.numeral import counted
 from imbrex.view.stage.banks import cycles
 from imbrex.view.stage.shared_tile import ATOM_ROWS, CHUNK_BYTES, SharedTile
 
@@ -93,7 +94,8 @@ def banks(subject: Subject) -> Panel:
 
 def _said(found: Sequence[Access], when: str) -> str:
     extra = sum(one.extra for one in found)
-    return f"{extra} extra cycles for conflicts {when}, in the {len(found)} accesses that are drawn."
+    drawn = counted(len(found), "access that is", "accesses that are")
+    return f"{counted(extra, 'extra cycle')} for conflicts {when}, in the {drawn} drawn."
 
 
 def _row(one: Access) -> Row:
@@ -199,7 +201,7 @@ def _drawn(found: Sequence[Access], tiles: Sequence[StoredTile]) -> str:
 
 def _access(one: Access, y: float) -> Iterator[str]:
     """A row a phase, a column a bank; in a cell the first lane that asks for a word there."""
-    lost = f"{one.extra} extra cycles" if one.extra else "no conflicts"
+    lost = counted(one.extra, "extra cycle") if one.extra else "no conflicts"
     yield label(8, y + 14, f"{one.title}, {one.bytes_per_lane} bytes a lane: {lost}", "head")
     for bank in range(one.how.banks):
         yield label(LEFT + (bank + 0.5) * CELL_W, y + HEAD - 6, bank, "mid tiny soft")
@@ -229,7 +231,7 @@ def _phase(one: Access, phase: int, top: float) -> Iterator[str]:
         names = f"bank {first}" if first == last else f"banks {first} to {last}"
         who = "lanes" if not one.stands_for else "positions"
         tooltip = f"phase {phase}, {names}: {who} {', '.join(map(str, lanes))}"
-        tooltip += f", {max(words)} words of one bank" if bad else ""
+        tooltip += f", {counted(max(words), 'word')} of one bank" if bad else ""
         x, wide = LEFT + first * CELL_W, (last - first + 1) * CELL_W
         kind = f"g{lanes[0] % 8}{bad}"
         yield box(x, top, wide, CELL_H, kind, one.tokens(lanes), tooltip)

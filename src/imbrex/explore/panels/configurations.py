@@ -35,7 +35,7 @@ def configurations(subject: Subject) -> Panel:
         said.append("What costs less than the pick does not save enough to be sure of.")
     why = _reasons(subject) if found.refused else {}
     for rule, count in found.refused.items():
-        many = "1 tuning is" if count == 1 else f"{count} tunings are"
+        many = counted(count, "tuning is", "tunings are")
         said.append(
             f"{many} refused by the rule {rule}" + (f", such as: {why[rule]}." if rule in why else ".")
         )
@@ -51,7 +51,11 @@ def configurations(subject: Subject) -> Panel:
     )
     table = Table(("rank", "of the pick's cycles", "most of it by", "measured", "configuration"), table_rows)
     svg = _drawn(ranked, shown, measured, chosen)
-    sampled = None if len(shown) == len(ranked) else f"{len(shown)} of {len(ranked)} candidates are drawn"
+    sampled = (
+        None
+        if len(shown) == len(ranked)
+        else f"{len(shown)} of {counted(len(ranked), 'candidate is', 'candidates are')} drawn"
+    )
     return Panel("configurations", TITLE, tuple(said), svg, table, sampled=sampled)
 
 

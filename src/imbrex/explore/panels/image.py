@@ -11,6 +11,7 @@ from imbrex.explore.ladder import Ladder
 from imbrex.explore.panel import Panel, Table, rows
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, field, label
+from imbrex.numeral import counted
 
 __all__ = ["image"]
 
@@ -106,7 +107,7 @@ def _met(ladder: Ladder, point: Mapping[str, int], x: float) -> tuple[list[str],
         positions[row, column] = bool(exists)
     real = int(np.count_nonzero(flat[-1]))
     marks = [_mark(ladder, position, exists, x) for position, exists in list(positions.items())[:256]]
-    said = f"{real} of {len(k)} elements exist" if real < len(k) else f"{len(k)} elements"
+    said = f"{real} of {counted(len(k), 'element')} exist" if real < len(k) else counted(len(k), "element")
     return marks, said + ("" if steps <= MOST else f", of the first {MOST} of {steps}")
 
 

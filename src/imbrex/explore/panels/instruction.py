@@ -10,6 +10,7 @@ from imbrex.explore.mma_picture import matrix_picture
 from imbrex.explore.panel import Panel, Table, absent, rows
 from imbrex.explore.panels.maps import NO_PRODUCT
 from imbrex.explore.subject import Subject
+from imbrex.numeral import counted
 from imbrex.view.mma import Instruction
 
 __all__ = ["instruction", "instruction_of"]
@@ -35,11 +36,16 @@ def instruction(subject: Subject) -> Panel:
         ("name", found.name), ("mnemonic", found.mnemonic), ("lanes", found.wave), ("blocks", found.blocks),
         ("operations", found.flops), ("elements of A, B, C a lane", _held(found)), ("source", found.source),
     ]  # fmt: skip
-    said = [f"{found.name}: {', '.join(sizes)}{f', {found.blocks} blocks' if found.blocks > 1 else ''}."]
+    blocks = [counted(found.blocks, "block")] if found.blocks > 1 else []
+    said = [f"{found.name}: {', '.join([*sizes, *blocks])}."]
     if found.b is None:
         said.append("B, and A unless it is in registers, are read from shared memory: no lane holds them.")
     table = Table(("fact", "value"), rows(*facts))
-    sampled = f"at most {most[0]} rows and {most[1]} columns of each are drawn" if cut else None
+    sampled = (
+        f"at most {counted(most[0], 'row')} and {counted(most[1], 'column')} of each are drawn"
+        if cut
+        else None
+    )
     return Panel("instruction", TITLE, tuple(said), drawn, table, sampled=sampled)
 
 

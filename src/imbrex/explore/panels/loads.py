@@ -136,7 +136,7 @@ class Wide:
         at = f" (at {self.where})" if self.where else ""
         lines = counted(self.lines, "line")
         return (
-            f"{self.bytes_per_lane} bytes a lane, {lanes} lanes{missing}{at}: {used} bytes of "
+            f"{self.bytes_per_lane} bytes a lane, {counted(lanes, 'lane')}{missing}{at}: {used} bytes of "
             f"{lines} of {LINE_BYTES}, {part:.0%} of what comes"
         )
 

@@ -18,6 +18,7 @@ from imbrex.explore.subject import Subject
 from imbrex.explore.svg import drawing, label
 from imbrex.explore.tile_grid import FOLD, Words, grid_parts
 from imbrex.explore.tiling import Tiling
+from imbrex.numeral import counted
 from imbrex.view.work.workgroup import RasterOrder
 
 __all__ = ["order"]
@@ -103,12 +104,12 @@ def _axes(cut: Tiling) -> tuple[str, str]:
 def _said(cut: Tiling, called: str) -> str:
     raster = cut.raster
     way = (
-        f"groups of {raster.group} tiles along {raster.along}"
+        f"groups of {counted(raster.group, 'tile')} along {raster.along}"
         if raster.group > 1
         else f"along {raster.along}"
     )
     where = f"; workgroup w runs on die w % {cut.xcds}" if cut.xcds > 1 else ""
-    gathered = f", gathered on {raster.xcds} dies" if raster.xcds > 1 else ""
+    gathered = f", gathered on {counted(raster.xcds, 'die')}" if raster.xcds > 1 else ""
     colours = "colours are dies" if cut.xcds > 1 else "colours are rounds"
     return f"{cut.at_a_time} {called}s run at a time; {way}{gathered}{where}; {colours}."
 
@@ -125,7 +126,7 @@ def _hits(
             Row((f"{order.group}{' (taken)' if is_taken else ''}", order.along, str(order.xcds), hits))
         )
         name = "by number" if order == RasterOrder() else f"groups of {order.group} along {order.along}"
-        name += f", {order.xcds} dies" if order.xcds > 1 else ""
+        name += f", {counted(order.xcds, 'die')}" if order.xcds > 1 else ""
         said = f"{hits}{', taken' if is_taken else ''}"
         found.append(Bar(name, offer.hit_rate, said, is_bound=is_taken))
     return tuple(rows), tuple(found)

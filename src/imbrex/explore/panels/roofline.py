@@ -25,6 +25,7 @@ from imbrex.explore.panels.maps import NO_PRODUCT
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, label, line
 from imbrex.explore.tiling import Tiling
+from imbrex.numeral import counted
 from imbrex.view.mma.vector import CPU_UNITS
 
 __all__ = ["roofline"]
@@ -107,11 +108,13 @@ def _peak(subject: Subject) -> tuple[float | None, str]:
             size = unit.tiles.rows * tuning.vector_lanes * unit.tiles.rows * unit.packed
             return 2 * size / unit.tiles.product * machine.threads, f"tiles of {tuning.unit}"
         each = 2 * machine.fma_per_cycle * tuning.vector_lanes * unit.packed
-        return each * machine.threads, f"{tuning.unit} on {machine.threads} threads"
+        return each * machine.threads, f"{tuning.unit} on {counted(machine.threads, 'thread')}"
     used = instruction_of(subject)
     if used is not None:
         units = machine.compute_units * (1 if machine.has_wgmma else machine.simds)
-        return used.rate(machine.chip) * units, f"{used.name} on all of {machine.compute_units} units"
+        return used.rate(
+            machine.chip
+        ) * units, f"{used.name} on all of {counted(machine.compute_units, 'unit')}"
     if machine.multiprocessor is None:
         return None, f"what the vector ALUs of {machine.name} multiply in a cycle, no row of the machine says"
     issue = machine.multiprocessor.schedulers * machine.wave_size

@@ -19,6 +19,7 @@ from imbrex.explore.panels.maps import NO_PRODUCT
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, label
 from imbrex.explore.tiling import Tiling
+from imbrex.numeral import counted
 from imbrex.view.work.streamk import Plan, Segment, Tiles
 
 __all__ = ["segments"]
@@ -103,7 +104,8 @@ def segments(subject: Subject) -> Panel:
             at += segment.end - segment.first
         if rest := own[MOST_SEGMENTS:]:
             wide = scale * sum(segment.end - segment.first for segment in rest)
-            parts.append(box(LEFT + at * scale, y, wide, ROW - 3, "plain", "", f"{len(rest)} segments more"))
+            more = f"{counted(len(rest), 'segment')} more"
+            parts.append(box(LEFT + at * scale, y, wide, ROW - 3, "plain", "", more))
             is_cut = True
     left = (
         [f"{len(shown)} of {plan.workgroups} {line_word}s are drawn"] if len(shown) < plan.workgroups else []
@@ -183,10 +185,14 @@ def _said(plan: Timed) -> tuple[str, ...]:
             how = "data_parallel, a workgroup for each tile, which begins when one before it has ended"
         case _:
             assert_never(plan)
+    tiles, each = counted(plan.tiles.outputs, "tile"), counted(plan.tiles.k, "step")
+    longest = counted(plan.longest, "step")
     return (
-        f"{how}: {plan.tiles.outputs} tiles of {plan.tiles.k} steps for {plan.workgroups}; "
-        f"the longest has {plan.longest} steps, {plan.efficiency:.1%} of what is issued is useful.",
-        f"{sent} partial sums pass through memory (dashed edges, flags)." if sent else "No partial sums.",
+        f"{how}: {tiles} of {each} for {plan.workgroups}; "
+        f"the longest has {longest}, {plan.efficiency:.1%} of what is issued is useful.",
+        f"{counted(sent, 'partial sum passes', 'partial sums pass')} through memory (dashed edges, flags)."
+        if sent
+        else "No partial sums.",
     )
 
 

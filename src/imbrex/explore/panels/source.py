@@ -36,10 +36,15 @@ def source(subject: Subject) -> Panel:
     bundle = subject.source.bundle
     for file in bundle.units:
         listings.append(_listing(file, "c++", bundle.files[file], names, words))
+    unseen = counted(
+        len(bundle.files) - len(bundle.units),
+        "device header, written by hand, is",
+        "device headers, written by hand, are",
+    )
     cut = [one.name for one in listings if len(one.lines) == MOST]
     said = (
         "The problem becomes a kernel level by level; every level has a meaning, and gives the same numbers.",
-        f"{len(bundle.files) - len(bundle.units)} device headers, written by hand, are not shown.",
+        f"{unseen} not shown.",
     )
     table_rows = [
         (

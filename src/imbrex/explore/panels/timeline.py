@@ -32,6 +32,7 @@ from imbrex.explore.stages_in_time import Ring, stages_in_time
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import drawing, label
 from imbrex.explore.waves_in_time import waves_in_time
+from imbrex.numeral import counted
 
 __all__ = ["timeline"]
 
@@ -86,7 +87,7 @@ def timeline(subject: Subject) -> Panel:
     if found.stages:
         many = "stage" if found.stages == 1 else "stages"
         then = f"; then {found.epilogue:,.0f} cycles for C" if found.epilogue else ""
-        tile_steps = "1 step" if found.steps == 1 else f"{found.steps} steps"
+        tile_steps = counted(found.steps, "step")
         said.append(f"{tile_steps} a tile, {found.stages} {many}{then}.")
     if found.said:
         said.append(found.said)
@@ -119,7 +120,7 @@ def _step(subject: Subject) -> Step | None:
             each = streams(plan, machine, resident)
             named = {"instructions": each.issue, "shared memory": each.shared, "loads from L2": each.cache}
             cycles = max(named.values()) + each.more
-            what = f"A step over K of one of {resident} workgroups of a multiprocessor"
+            what = f"A step over K of one of {counted(resident, 'workgroup')} of a multiprocessor"
             return Step(named | {"besides": each.more}, cycles, 2, plan.k_iterations, 0.0, what)
         case _:
             return None

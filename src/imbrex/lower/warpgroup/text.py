@@ -7,6 +7,7 @@ from typing import assert_never
 
 from imbrex.lower.warpgroup.parts import ClusterK, Dealt, LineWork, OneTile, Planned
 from imbrex.lower.warpgroup.pipeline import Drain, Lanes, Pipeline, Stage
+from imbrex.numeral import counted
 from imbrex.view.tensor import Box, Walk
 
 __all__ = ["described"]
@@ -28,10 +29,12 @@ def described(pipeline: Pipeline) -> Mapping[str, str]:
 
 def _units(pipeline: Pipeline) -> str:
     rows, columns = pipeline.tiles.cluster
-    of = f"of {pipeline.tiles.units} units" + (f" of {rows} x {columns} tiles" if rows * columns > 1 else "")
+    of = f"of {counted(pipeline.tiles.units, 'unit')}" + (
+        f" of {rows} x {columns} tiles" if rows * columns > 1 else ""
+    )
     match work := pipeline.work:
         case ClusterK():
-            stored = f"each stores {pipeline.stored_columns} columns"
+            stored = f"each stores {counted(pipeline.stored_columns, 'column')}"
             return f"parts of K {of}, {pipeline.parts} in a cluster, {stored}"
         case Planned():
             return f"segments {of}, {work.plan.mode}"
@@ -45,12 +48,16 @@ def _stage(stage: Stage) -> str:
     tile, way = stage.tile, stage.access
     shape = "x".join(map(str, (tile.k, tile.d)))
     text = f"{shape} in shared memory, {tile.major} major, rows of {tile.swizzle} bytes permuted"
-    parts = f", {stage.parts} workgroups load parts for each other" if stage.parts > 1 else ""
+    parts = (
+        f", {counted(stage.parts, 'workgroup loads', 'workgroups load')} parts for each other"
+        if stage.parts > 1
+        else ""
+    )
     match way:
         case Box():
             form = f"TMA box of {'x'.join(map(str, way.box))}"
         case Walk():
-            form = f"TMA im2col of {way.pixels} pixels, {way.channels} channels"
+            form = f"TMA im2col of {counted(way.pixels, 'pixel')}, {counted(way.channels, 'channel')}"
         case Lanes():
             turned = ", turned on the way" if way.along != tile.major else ""
             form = f"loads of {way.width} along {way.along}{turned}, since {way.reason}"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, assert_never
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import counted
 from imbrex.run.cpu import Parameter
 from imbrex.run.cuda.driver import MAP_BYTES, driver_version
 from imbrex.run.launch import Launch, Step, Zero
@@ -136,7 +137,9 @@ def configuration(cuda: Any, step: Launch, stream: int) -> Any:
     large for CUDA.
     """
     if step.grid_size > _MOST_WORKGROUPS:
-        raise Diagnostic(f"'{step.kernel}' has {step.grid_size} workgroups; CUDA launches less than 2^31")
+        raise Diagnostic(
+            f"'{step.kernel}' has {counted(step.grid_size, 'workgroup')}; CUDA launches less than 2^31"
+        )
     config = cuda.CUlaunchConfig()
     config.gridDimX, config.gridDimY, config.gridDimZ = step.grid_size, 1, 1
     config.blockDimX, config.blockDimY, config.blockDimZ = step.block_size, 1, 1

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import counted
 from imbrex.run.answer import done
 from imbrex.run.array_check import AnyArray, check_arrays
 from imbrex.run.device import DeviceArray
@@ -82,7 +83,9 @@ class HipKernel(GpuKernel):
             case Launch():
                 items = step.grid_size * step.block_size
                 if items >= _MOST_WORK_ITEMS:
-                    raise Diagnostic(f"'{step.kernel}' has {items} work items; HIP launches less than 2^32")
+                    raise Diagnostic(
+                        f"'{step.kernel}' has {counted(items, 'work item')}; HIP launches less than 2^32"
+                    )
                 pointers = tuple(ctypes.c_void_p(addresses[position]) for position in step.arguments)
                 grid, block = (step.grid_size, 1, 1), (step.block_size, 1, 1)
                 launched = hip.hipModuleLaunchKernel(
