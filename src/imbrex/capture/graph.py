@@ -147,9 +147,9 @@ def _conv_transpose(names: list[str], out: str, attributes: Mapping[str, Any], v
     leaves over, but for whole strides, by which its pads behind are smaller.
     """
     x, w = values.shape(names[0]), values.shape(names[1])
-    told = attributes.get("output_shape")
+    stated = attributes.get("output_shape")
     groups = int(attributes.get("group", 1))
-    y = values.shape(out) if told is None else (x[0], w[1] * groups, *told[2 - len(x) :])
+    y = values.shape(out) if stated is None else (x[0], w[1] * groups, *stated[2 - len(x) :])
     added = tuple(attributes.get("output_padding", [0] * len(x[2:])))
     stride, pads, dilation, groups = _moves(y, w, x, attributes, added)
     pads = tuple(

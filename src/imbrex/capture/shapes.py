@@ -49,9 +49,9 @@ def inferred(onnx: Any, model: Any) -> Any:
 
 
 def _state_pads(onnx: Any, graph: Any) -> None:
-    """Of convolutions whose pads are automatic, what onnx's inference of shapes reads otherwise than ONNX.
+    """Gives convolutions the pads that ONNX says, where onnx's inference of shapes would read others.
 
-    It takes `pads` although `auto_pad` says others; and a transposed convolution's results of SAME, which
+    It takes `pads` although `auto_pad` says otherwise; and a transposed convolution's results of SAME, which
     are stride times as large, are so without `output_padding` alone.  These get pads in numbers.
     """
     shapes = _shapes(graph)
