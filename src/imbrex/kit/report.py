@@ -85,7 +85,8 @@ def read(path: Path) -> Report:
         cases = tuple(_found(one) for one in document["cases"])
         return Report(document["kit"], document["imbrex"], document["target"], document["when"], named, cases)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        message = f"'{path}' is no report of a kit's program: {type(error).__name__}: {error}"
+        why = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        message = f"'{path}' is no report of a kit's program: {why}"
         raise Diagnostic(message, hint="verify.py of a kit writes report.json") from None
 
 
