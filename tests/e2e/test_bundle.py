@@ -13,6 +13,7 @@ import pytest
 from imbrex.build.shared_library import build_shared
 from imbrex.build.toolchain import WARNINGS, Compiler, find_compiler
 from imbrex.kernel import Kernel, compile
+from imbrex.numeral import counted
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.run.cpu import load
 from imbrex.symbol import symbol_of
@@ -125,6 +126,7 @@ def test_the_solver_answers(case: str) -> None:
         assert ask("grid_size", launch) == kernel.grid_sizes[launch] >= 1
         items = ask("block_size", launch)
         told = "one work item." if items == 1 else f"{items} work items."
-        assert f"// {kernel.grid_sizes[launch]} workgroups of {told}" in kernel.files[f"{kernel.name}.hpp"]
+        groups = counted(kernel.grid_sizes[launch], "workgroup")
+        assert f"// {groups} of {told}" in kernel.files[f"{kernel.name}.hpp"]
         workspace = ask("workspace_bytes", launch)
         assert isinstance(workspace, int) and 0 < workspace <= kernel.workspace_bytes

@@ -101,7 +101,7 @@ def test_what_is_written_in_a_gap_is_seen(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(type(kernel), "__call__", careless)
     outcome = kernel.check(values="float")
     assert not outcome.is_right and outcome.wrong == 0
-    assert str(outcome).startswith("wrong: 1 elements written in the gaps of the result")
+    assert str(outcome).startswith("wrong: 1 element written in the gaps of the result")
 
 
 @pytest.fixture

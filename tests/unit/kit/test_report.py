@@ -80,7 +80,7 @@ def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("other", "message"),
-    [({"format": 99}, "of format 99"), ({"cases": 1}, "is no report"), ({"cases": [{}]}, "it lacks 'predicted_s'")],
+    [({"format": 99}, "of format 99"), ({"cases": 1}, "is no report"), ({"cases": [{}]}, "it lacks")],
 )
 def test_what_is_no_report_says_so(other: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(Diagnostic, match=message):

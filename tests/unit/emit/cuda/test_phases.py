@@ -100,7 +100,7 @@ def staged(case: str, first: int, damage: tuple[str, str] = ("", "")) -> tuple[A
     ]
     header = files["device/cuda/store.h"]
     put = header[
-        header.index("// The same of several phases") : header.index("// Of a tile that several share")
+        header.index("// The same of several phases") : header.index("// Four neighbours of a lane's sums")
     ]
     assert damage[0] in put
     put = re.sub(r"#pragma.*", "", put.replace(*damage) if damage[0] else put)

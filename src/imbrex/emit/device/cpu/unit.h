@@ -137,11 +137,16 @@ constexpr bool runs_halves = false;
 template <class U> constexpr int half_takes = unit<U>::together > 1 ? 6 : 5;
 template <class U> struct half_unit;
 #if defined(IMBREX_AVX512)
-template <class V> IMBREX_INLINE __m256i lower_half(V v) { return _mm512_castsi512_si256((__m512i)v); }
+// By a mask of all, as in `widened`: GCC's casts take what a mask leaves out from a register that nobody has written.
+template <class V> IMBREX_INLINE __m256i lower_half(V v) {
+  return _mm512_maskz_extracti64x4_epi64((__mmask8)-1, (__m512i)v, 0);
+}
 template <class T> struct half_sums {
   typedef typename vector_of<T, vector_bytes / 2>::type sums;
   IMBREX_INLINE sums lower(vec<T> v) { return (sums)lower_half(v); }
-  IMBREX_INLINE vec<T> widened(sums v) { return (vec<T>)_mm512_zextsi256_si512((__m256i)v); }
+  IMBREX_INLINE vec<T> widened(sums v) {
+    return (vec<T>)_mm512_maskz_inserti64x4((__mmask8)-1, _mm512_setzero_si512(), (__m256i)v, 0);
+  }
   // The words are in one register, for both: a compiler would load half of them a second time.
   template <class V> IMBREX_INLINE void hold(V &words) { asm("" : "+v"(words)); }
 };
