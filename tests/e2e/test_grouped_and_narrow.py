@@ -121,7 +121,12 @@ def test_control_a_tap_that_is_left_out_is_seen(direction: int) -> None:
     assert len(wrong(small, damage=damage[direction])) == 1
 
 
-ROWS = in_turn(NARROW, [way for way in WAYS if " -F 2" not in way], whole=[NARROW[0]])
+PIXELS = (
+    "-n 1 -c 8 -H 9 -W 7 -k 17 -y 2 -x 5 -p 1 -q 2 -u 2 -v 2",
+    "-n 2 -c 20 -H 6 -W 9 -k 8 -y 3 -x 3 -p 1 -q 1",
+)
+"""Of 16 bytes of channels and more."""
+ROWS = in_turn([*NARROW, *PIXELS], [way for way in WAYS if " -F 2" not in way], whole=[NARROW[0]])
 
 
 def test_rows_of_windows() -> None:
