@@ -267,4 +267,6 @@ def machine_for(
     if target != "cpu":
         return WAVES if target == "emulate" else GPU_MACHINES[target]
     known = {"l2_bytes": l2_bytes, "l3_bytes": l3_bytes, "fma_per_cycle": fma_per_cycle}
-    return replace(CPU_ISAS[isa], threads=threads, **{k: v for k, v in known.items() if v})
+    row = CPU_ISAS[isa]
+    halves = bool(row.halved_on) and (fma_per_cycle or row.fma_per_cycle) < row.fma_per_cycle
+    return replace(row, threads=threads, runs_halves=halves, **{k: v for k, v in known.items() if v})

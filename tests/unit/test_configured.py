@@ -21,7 +21,7 @@ from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.tiles import wanted
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
-from imbrex.pipeline import Request, configuration_of, lower, machine_for
+from imbrex.pipeline import Request, calibrated, configuration_of, lower, machine_for
 from imbrex.problem import Gemm, Problem, parse_problem, problem_text
 
 TARGETS = ("cpu", "emulate", "gfx908", "gfx90a", "gfx942", "gfx950", "sm_90a", "emulate_sm_90a")
@@ -119,6 +119,15 @@ def test_a_printed_configuration_makes_the_same_source(problem: Problem, target:
     assert again.bundle.files == first.bundle.files
     assert (again.steps, again.configuration) == (first.steps, first.configuration)
     assert str(first.configuration) in first.bundle.files[first.bundle.units[0]].replace("\n// ", "")
+
+
+def test_a_host_runs_halves_whatever_its_model_is_calibrated_to() -> None:
+    """Its kernels are compiled so, and the model must weigh what they do."""
+    halves, whole = (machine_for("cpu", "avx512", 1, fma_per_cycle=rate) for rate in (1.0, 2.0))
+    assert (halves.runs_halves, whole.runs_halves) == (True, False)  # type: ignore[union-attr]
+    assert calibrated(halves, (("fma_per_cycle", 1.7),)).runs_halves  # type: ignore[union-attr]
+    assert not calibrated(whole, (("fma_per_cycle", 1.2),)).runs_halves  # type: ignore[union-attr]
+    assert not machine_for("cpu", "avx2", 1, fma_per_cycle=1.0).runs_halves  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("line", OF_HOSTS)

@@ -41,8 +41,6 @@ Vendor: TypeAlias = Literal["AMD", "NVIDIA"]
 VECTOR_BYTES: Final = 16
 """The widest access of a lane to memory or LDS, on every GPU here (global_load_dwordx4, ds_write_b128,
 ld.v4.b32); strides of tensor maps are multiples of it."""
-LEAST_WHOLE: Final = 1.5
-"""Multiply-adds a cycle of a core that has two units of a vector's width, at least."""
 LINE_BYTES: Final = 128
 """A line of L2 (Nsight Compute, "Memory Tables"; AMD CDNA 3 white paper, "Memory Hierarchy")."""
 SECTOR_BYTES: Final = 32
@@ -222,10 +220,12 @@ class CpuMachine:
     arch, march: what compilers call it, empty for any.  options: what they are told besides.
     features: what a host of the level has, as the kernel spells them (x86-64 psABI, micro-architecture
     levels), and `sve256` where SVE's registers have so many bits.  halved_on: vendors and families of CPUs
-    that run an operation of this width as two halves.  not_on: vendors whose CPUs the next level serves
-    better, though they have all that this one needs.  lent: the level whose machines run its kernels too,
-    with software for the rest of it, where there is some.  qemu: what QEMU calls a CPU with these features,
-    and with as few others as it has; empty where nothing is run by it.  prices: what the cost model asks.
+    that run an operation of this width as two halves.  runs_halves: is it one of these, whose operations of
+    half the width take less time, whatever its model is calibrated to?  not_on: vendors whose CPUs the next
+    level serves better, though they have all that this one needs.  lent: the level whose machines run its
+    kernels too, with software for the rest of it, where there is some.  qemu: what QEMU calls a CPU with
+    these features, and with as few others as it has; empty where nothing is run by it.  prices: what the cost
+    model asks.
     """
 
     has_mfma: ClassVar[bool] = False
@@ -252,14 +252,7 @@ class CpuMachine:
     qemu: str = ""
     lent: str = ""
     not_on: tuple[str, ...] = ()
-
-    @property
-    def runs_halves(self) -> bool:
-        """Does it start one multiply-add of its width a cycle, where others of its level start two?
-
-        One of half the width takes less time then.
-        """
-        return bool(self.halved_on) and self.fma_per_cycle < LEAST_WHOLE
+    runs_halves: bool = field(default=False, repr=False)
 
     def lanes(self, element_bytes: int) -> int:
         """Elements of this many bytes in one vector register."""

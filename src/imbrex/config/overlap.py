@@ -11,7 +11,7 @@ same of the larger operand, each without the others, it loses 3 to 17 % by it on
 time, and of what one has read the next finds less in L2.  So do those of split_k that are at the same
 piece of K side by side, where both operands are read by several: of 35 that took 10 to 50 microseconds 32
 lost, a tenth in the mean and 24 % at the most; of the others by split_k, whose workgroups meet once, 140
-gained 2 % in the mean, short ones up to a tenth.
+gained 1.6 % in the mean, short ones up to a tenth.
 
 Behind copies, of five larger products on an H200, of 220 to 390 microseconds, none gained more than 0.5 % by
 it, and three lost 2 to 11 %; of eight smaller ones seven gained 1 to 6 %, and one lost 3 %.

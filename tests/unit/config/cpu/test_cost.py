@@ -8,11 +8,12 @@ import pytest
 
 from imbrex.chip import CPU_ISAS, PRICES, Level, Prices
 from imbrex.config.context import Access, GemmContext
-from imbrex.config.cpu.columns import last_columns, repays
+from imbrex.config.cpu.columns import HALVES, LANES_SUMMED, last_columns, repays
 from imbrex.config.cpu.cost import ceiling_share, cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.cpu.space import cpu_space
 from imbrex.dtype import BF16, F16, F32
+from imbrex.emit.bundle import device_headers
 from imbrex.pipeline import Request, configuration_of
 from imbrex.problem import parse_problem
 from imbrex.view.mma.vector import FMA
@@ -129,8 +130,7 @@ def test_half_a_vector_takes_five_eighths_where_a_machine_runs_halves() -> None:
     """
     assert [last_columns(n, 16, 80, 0.625) for n in (3, 4)] == [3, 0]
     assert [last_columns(n, 16, 80, 1.0) for n in (3, 4)] == [3, 4]
-    halves = replace(AVX512, fma_per_cycle=1.0, prices=FREE)
-    assert halves.runs_halves and not AVX512.runs_halves and not CPU_ISAS["avx2"].runs_halves
+    halves = replace(AVX512, fma_per_cycle=1.0, runs_halves=True, prices=FREE)
     gemm = GemmContext(24, 8, 16, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
     tile = CpuTuning(24, 16, 24, 16, 16, 16, "k_blocked", "b")
     some, all_ = (cycles(tile, replace(gemm, n=n), halves) for n in (8, 16))
@@ -140,6 +140,13 @@ def test_half_a_vector_takes_five_eighths_where_a_machine_runs_halves() -> None:
     latency = replace(halves, prices=replace(FREE, fma_latency=4.0))
     some, all_ = (cycles(few, replace(gemm, m=4, n=n), latency) for n in (8, 16))
     assert some == all_, "four rows wait for the sums either way"
+
+
+def test_kernels_weigh_halves_and_sums_of_lanes_as_the_model_does() -> None:
+    headers = device_headers("cpu")
+    assert f"lanes_summed = {LANES_SUMMED};" in headers["device/cpu/product.h"]
+    single, words = (int(8 * part) for part in HALVES)
+    assert f"half_takes = unit<U>::together > 1 ? {words} : {single};" in headers["device/cpu/unit.h"]
 
 
 def test_columns_that_are_summed_along_k_are_no_panel() -> None:
@@ -184,7 +191,7 @@ def test_batches_of_few_rows_turn_b_and_no_more_of_c_than_there_is() -> None:
         ("gemm -m 15 -n 36 -k 14 -transB 1 -g 100", False),
         ("gemm -m 1 -n 128 -k 64 -transB 1 -g 96", True),
     ):
-        halved = replace(CPU_ISAS["avx512_bf16"], fma_per_cycle=1.0)
+        halved = replace(CPU_ISAS["avx512_bf16"], fma_per_cycle=1.0, runs_halves=True)
         found = configuration_of(Request(parse_problem(line)[0], halved, "avx512_bf16"))
         assert (",swapped" in str(found)) is is_swapped
 
