@@ -21,6 +21,7 @@ EXCEPTIONS = {
     "bench/gpu/sets.py": {"f16", "bf16", "f8e4m3fn", "i8", "f32", "tf32"},  # names of sets, and their types
     "bench/gpu/drawn_sets.py": {"f8e4m3fn", "i8", "f32", "tf32"},  # how long a drawn problem takes
     "bench/gpu/lot.py": {"f16", "bf16", "f8e4m3fn", "i8", "f32", "tf32"},  # types of drawn problems
+    "bench/cpu_lot.py": {"bf16", "f32", "f64", "i8"},  # likewise
     "kit/cases.py": {"f16", "bf16", "i8", "f32", "f64"},  # types of the problems of a kit
 }
 

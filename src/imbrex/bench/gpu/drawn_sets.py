@@ -6,19 +6,17 @@ numbers on every machine and version of Python.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from random import Random
-from typing import Any, TypeVar
+from typing import Any
 
+from imbrex.bench.lot import Found, one
 from imbrex.bench.resnet import LAYOUTS
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.problem.conv import Direction
 
-__all__ = ["Found", "batched", "convolutions", "finished", "layers", "one", "products"]
-
-Found = Iterator[tuple[str, Problem, int]]
-T = TypeVar("T")
+__all__ = ["batched", "convolutions", "finished", "layers", "products"]
 
 LETTERS = ("tn", "nn", "nt", "tt")
 """BLAS's letters of column-major arrays: `tn` has both operands contiguous along k, `nn` is a @ b."""
@@ -123,11 +121,6 @@ def _convolutions(random: Random, layout: str, direction: Direction) -> Found:
         )  # fmt: skip
         if conv.flops <= MOST_FLOPS:
             yield f"{n}x{c}@{size} to {k}, {window}x{window} / {stride} {direction}", conv, 1
-
-
-def one(random: Random, of: Sequence[T]) -> T:
-    """A member by lot."""
-    return of[int(random.random() * len(of))]
 
 
 def _gemm(m: int, n: int, k: int, dtype: str, letters: str) -> Problem:

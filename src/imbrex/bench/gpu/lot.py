@@ -1,26 +1,15 @@
-"""A lot: some 330 problems that a seed draws, of every kind that the speed table has and some that it lacks.
-
-What nobody has seen nobody has fitted: the share of a new lot's problems that lose to a library is what to
-expect of one's own.
-
-Law: a lot is drawn from the lists here and its seed by `random.random` alone, which gives the same numbers on
-every machine and version of Python.
-"""
+"""The lot of the GPU's speed table: 330 problems, of the kinds that the table has and some that it lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import partial
 from random import Random
-from typing import Any
 
 from imbrex.bench.gpu import drawn_sets as drawn
-from imbrex.bench.gpu.drawn_sets import Found, one
 from imbrex.bench.gpu.sets import Entry
-from imbrex.bench.resnet import LAYOUTS
-from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.bench.lot import Found, Kind, Windows, drawn_lot, one
+from imbrex.problem import Gemm
 from imbrex.problem.conv import DIRECTIONS, Direction
 
 __all__ = ["lot"]
@@ -39,30 +28,12 @@ FEW = (1, 2, 3, 4, 6, 8, 12, 16, 19, 24, 67, 100, 131)
 """Numbers of channels that fill no vector, or few."""
 ODD_WINDOWS = ((1, 7), (7, 1), (3, 5), (2, 2), (4, 4), (5, 5), (7, 7), (3, 3), (1, 3), (9, 9), (11, 11))
 PATCHES = (4, 8, 14, 16)
+WINDOWS = Windows(drawn.BATCHES, drawn.IMAGES, drawn.MOST_FLOPS)
 
 
-def lot(seed: int, kinds: Iterable[str] | None = None) -> list[Entry]:
-    """The entries of one lot, of these kinds or of all; no kind has a problem twice.  A Diagnostic for a kind
-    that there is not.
-    """
-    wanted = set(KINDS if kinds is None else kinds)
-    for word in sorted(wanted - set(KINDS)):
-        hint = did_you_mean(word, KINDS) or f"known: {', '.join(KINDS)}"
-        raise Diagnostic(f"a lot has no kind '{word}'", hint=hint)
-    found: list[Entry] = []
-    for number, (name, kind) in enumerate(KINDS.items()):
-        if name in wanted:
-            found += _drawn(name, kind, Random(1000 * seed + number))
-    return found
-
-
-def _drawn(name: str, kind: Kind, random: Random) -> Iterable[Entry]:
-    problems = dict[Problem, Entry]()
-    for title, problem, times in kind.draw(random):
-        problems.setdefault(problem, Entry(name, title, problem, kind.peers, times=times))
-        if len(problems) == kind.count:
-            break
-    return problems.values()
+def lot(seed: int, names: Iterable[str] | None = None) -> list[Entry]:
+    """The entries of one lot, of the kinds of these names or of all."""
+    return [Entry(*drawn_one) for drawn_one in drawn_lot(KINDS, seed, names)]
 
 
 def _products(dtypes: tuple[str, ...], microseconds: tuple[float, float], random: Random) -> Found:
@@ -122,26 +93,26 @@ def _depthwise(layout: str, random: Random) -> Found:
     while True:
         c = 8 * round(4 * 2 ** (5 * random.random()))
         window = one(random, ((3, 3), (3, 3), (5, 5), (7, 7)))
-        yield from _window(random, layout, c, c, window, groups=c)
+        yield from WINDOWS.one(random, layout, c, c, window, groups=c)
 
 
 def _grouped(layout: str, random: Random) -> Found:
     while True:
         groups, width = one(random, (2, 4, 8, 16, 32)), one(random, (4, 8, 16, 32, 48, 64))
-        yield from _window(random, layout, groups * width, groups * width, (3, 3), groups=groups)
+        yield from WINDOWS.one(random, layout, groups * width, groups * width, (3, 3), groups=groups)
 
 
 def _unusual(layout: str, random: Random) -> Found:
     """Few channels, rectangular windows, dilation, patches."""
     while True:
         c, k = one(random, FEW), one(random, (*FEW, *drawn.CHANNELS))
-        yield from _window(random, layout, c, k, one(random, ODD_WINDOWS))
+        yield from WINDOWS.one(random, layout, c, k, one(random, ODD_WINDOWS))
         many, few = one(random, drawn.CHANNELS), one(random, (*FEW, *drawn.CHANNELS))
-        yield from _window(
+        yield from WINDOWS.one(
             random, layout, many, few, one(random, ODD_WINDOWS), dilation=1 + (random.random() < 0.4)
         )
         patch = one(random, PATCHES)
-        yield from _window(
+        yield from WINDOWS.one(
             random,
             layout,
             one(random, (3, 4)),
@@ -150,46 +121,6 @@ def _unusual(layout: str, random: Random) -> Found:
             stride=patch,
             pads=0,
         )
-
-
-def _window(
-    random: Random,
-    layout: str,
-    c: int,
-    k: int,
-    window: tuple[int, int],
-    *,
-    groups: int = 1,
-    dilation: int = 1,
-    stride: int | None = None,
-    pads: int | None = None,
-) -> Found:
-    """One problem, in a direction by lot, or none where it would be too large or the window too wide."""
-    n, size, direction = one(random, drawn.BATCHES), one(random, drawn.IMAGES), one(random, DIRECTIONS)
-    strides = stride or 1 + (random.random() < 0.2)
-    filters, inputs, outputs = LAYOUTS[layout]
-    y, x = window
-    if size <= dilation * max(window):
-        return
-    pad_h, pad_w = (dilation * (length // 2) if pads is None else pads for length in window)
-    layouts: dict[str, Any] = {"filter_layout": filters, "input_layout": inputs, "output_layout": outputs}
-    conv = Conv2d(
-        direction, n, c, size, size, k, y, x, pad_h=pad_h, pad_w=pad_w, stride=strides, dilation=dilation,
-        groups=groups, dtype="f16", **layouts,
-    )  # fmt: skip
-    if conv.flops <= drawn.MOST_FLOPS and conv.bytes <= 2e9:
-        spread = f", dilation {dilation}" if dilation > 1 else ""
-        grouped = f", {groups} groups" if groups > 1 else ""
-        yield f"{n}x{c}@{size} to {k}, {y}x{x} / {strides}{spread}{grouped} {direction}", conv, 1
-
-
-@dataclass(frozen=True)
-class Kind:
-    """count: problems of it in a lot."""
-
-    count: int
-    draw: Callable[[Random], Found]
-    peers: tuple[str, ...] = ("torch",)
 
 
 LIBRARIES = ("torch", "lt")
