@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import strategies as st
 from tests.fuzz.drawn import EPILOGUES, TYPES
 from tests.fuzz.generator import Generator, expect_message
@@ -66,7 +68,7 @@ def emulated(line: str, target: str, number: str) -> bool:
         config = None
         if number:
             found = candidates(Request(parse_problem(line)[0], GPU_MACHINES[target], target)).ranked
-            config = found[int(number) % len(found)].configuration
+            config = _walked(str(found[int(number) % len(found)].configuration), int(number) // 1000)
         how = True if target == "sm_90a" else "isa"
         done = imbrex.compile(line, target, emulate=how, config=config, untuned=config is None).check()
     except Diagnostic as error:
@@ -74,6 +76,13 @@ def emulated(line: str, target: str, number: str) -> bool:
         return expect_message(error)
     assert done.is_right, str(done)
     return True
+
+
+def _walked(config: str, number: int) -> str:
+    """A configuration or, of one whose workgroups walk over tiles, the same of so few that each has several:
+    problems are small, and what goes wrong between tiles is to show.
+    """
+    return re.sub(r"(@(?:stream_k|split_k|two_tile\w*)):\d+", rf"\1:{1 + number % 3}", config)
 
 
 @st.composite
@@ -128,6 +137,14 @@ LOWERED = Generator(
 EMULATED = Generator(
     "emulated",
     st.tuples(convolutions(6) | products(24), st.sampled_from(["gfx942", "gfx950", "sm_90a"]), NUMBERS),
+    emulated,
+    5,
+    is_quick=False,
+    limit_s=240,
+)
+WALKED = Generator(
+    "walked",
+    st.tuples(products(400), st.just("sm_90a"), st.integers(0, 99_999).map(str)),
     emulated,
     5,
     is_quick=False,

@@ -218,6 +218,11 @@ def schedules() -> Iterator[Case]:
     finished = replace(shared, alpha=1.0, beta=0.0, epilogue=KEPT[1])
     for (text, pieces), (problem, side) in product(SPLIT, ((shared, "swapped"), (finished, "straight"))):
         yield Case("schedule", problem, f"v1:warpgroup:{text},1,1,cooperative,{side},2", f"split_k:{pieces}")
+    for dtype, k in (("i8", 72), ("f16", 100), ("tf32", 38)):  # no rows that the copy engine can walk
+        uneven = Gemm(1160, 1022, k, transpose_b=True, dtype=dtype)
+        for schedule, tile in product(("data_parallel", "split_k:3", "stream_k:5"), ("128,64", "64,224")):
+            text = f"v1:warpgroup:{tile},{128 // uneven.dtype.bytes},4,{2 - (tile == '64,224')},2,2"
+            yield Case("schedule", uneven, f"{text},cooperative,straight,2", schedule, "direct")
     for schedule in SCHEDULES:
         yield Case("schedule", Gemm(512, 384, 4096, transpose_b=True, dtype="f16"), schedule=schedule)
         yield Case("schedule", Gemm(136, 264, 8200, transpose_b=True, dtype="bf16"), schedule=schedule)

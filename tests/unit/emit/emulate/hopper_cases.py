@@ -56,6 +56,13 @@ CASES = {
     "a cluster's loads beside lanes'": gemm(
         128, 64, 100, "64,8,32,16,1,1,2,cooperative,straight,2", dtype="tf32", algorithm="direct"
     ),
+    "lanes' loads in a cluster that shares none, tile after tile": gemm(
+        400, 136, 100, "64,16,128,2,1,2,2,cooperative,straight,1", transpose_b=True, dtype="i8",
+        schedule="stream_k:1", algorithm="direct",
+    ),
+    "a cluster of two rows and columns that shares A, tile after tile": gemm(
+        200, 99, 72, "64,16,64,3,1,2,2,cooperative,straight,1", schedule="stream_k:2", algorithm="direct"
+    ),
     "sums through a cluster": gemm(136, 72, 712, ONE, transpose_b=True, schedule="cluster_k:4"),
     "two results": gemm(136, 200, 72, TWO, transpose_b=True, epilogue=KEPT),
     "two results, pingpong": gemm(

@@ -224,6 +224,21 @@ MUTANTS: Final = {
         "((1 << columns) - 1)",
         "1",
     ),
+    "a neighbour that shares nothing is counted": Mutant(
+        "lanes' loads in a cluster that shares none, tile after tile",
+        "cuda/cluster.h",
+        "shares_a = P::copied_bytes > (P::b_stays ? 0 : P::b_copied_bytes);\n"
+        "template <class P> constexpr bool shares_b = P::b_copied_bytes > 0;",
+        "shares_a = true;\ntemplate <class P> constexpr bool shares_b = true;",
+        "nothing orders the two",
+    ),
+    "who shares only A is counted of B, too": Mutant(
+        "a cluster of two rows and columns that shares A, tile after tile",
+        "cuda/cluster.h",
+        "static constexpr int readers = 1 + (shares_a<P> ? columns - 1 : 0) + (shares_b<P> ? rows - 1 : 0);",
+        "static constexpr int readers = rows + columns - 1;",
+        "nobody can go on",
+    ),
     "a workgroup leaves before the others": Mutant(
         "a cluster's loads",
         "pipeline.h",

@@ -110,10 +110,11 @@ template <class P> IMBREX_INLINE void fill_ring(const P &p, const addresses<P> &
 template <class P> IMBREX_INLINE void release(const addresses<P> &at, int32_t stage, int32_t rank) {
   typedef cluster_of<P> cluster;
   const int32_t lane = warpgroup_lane();
-  if constexpr (cluster::size == 1) {
+  if constexpr (cluster::readers == 1) {
     if (lane == 0) arrive(at.empty(stage));
   } else {
-    const bool shares = cluster::row(lane) == cluster::row(rank) || cluster::column(lane) == cluster::column(rank);
+    const bool shares = (shares_a<P> && cluster::row(lane) == cluster::row(rank)) ||
+                        (shares_b<P> && cluster::column(lane) == cluster::column(rank));
     if (lane < cluster::size && shares) arrive_at(at.empty(stage), cluster::first(rank) + lane);
   }
 }
@@ -124,10 +125,9 @@ template <launch_order Order = launch_order::after_all, class P> IMBREX_INLINE v
   const addresses<P> at = {shared_address(shared_memory)};
   const int32_t number = warpgroup(), rank = cluster_of<P>::workgroups > 1 ? int32_t(cluster_rank()) : 0;
   const int32_t slot = P::slot_of(int32_t(blockIdx.x) / cluster_of<P>::size);
-  constexpr int tellers = cluster_of<P>::rows + cluster_of<P>::columns - 1; // workgroups that read a stage's tiles
   clear_gaps(at);
   if (threadIdx.x == 0) {
-    make_barriers(at, tellers * P::readers);
+    make_barriers(at, cluster_of<P>::readers * P::readers);
     p.prefetch_maps();
   }
   if constexpr (cluster_of<P>::workgroups > 1)
