@@ -115,10 +115,16 @@ class ProductRates:
     """Cycles of a warp for an ordinary load, few of which are under way at a time."""
     copying: float
     """Cycles of a warp for a load to shared memory past the registers."""
+    copying_window: float
+    """The same where each has an index, as in windows."""
     copying_pieces: float
     """The same for each element of a row that begins anywhere, which is loaded in pieces of 16 bytes."""
     turning: float
     """The same for an element of an operand that is turned on its way there, and can be copied by itself."""
+    turning_bytes: float
+    """The same for an element of one byte, which cannot: it is loaded with its neighbours, and put by itself
+    where the bytes of several lanes meet in a bank.
+    """
     turning_step: float
     """Cycles of a step until those are there."""
     pieces: float

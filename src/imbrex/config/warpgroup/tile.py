@@ -225,10 +225,12 @@ class Tile:
                 total += self.rates.turning_step
             elif (width >= COPY_BYTES or not (is_windowed or is_walked)) and not turned:
                 is_whole = width >= COPY_BYTES
-                spent = (self.rates.copying if is_whole else self.rates.copying_pieces) * index / width
+                whole = self.rates.copying if index == 1 else self.rates.copying_window
+                spent = (whole if is_whole else self.rates.copying_pieces) / width
                 total += 0.0 if is_whole else self.rates.pieces
             else:
-                spent = self.rates.ordinary * index / width + self.rates.issue / (size if turned else width)
+                put = self.rates.turning_bytes / size if turned else self.rates.issue / width
+                spent = self.rates.ordinary * index / width + put
             total += extent * t.k_per_block * size * spent / WARPGROUP
         return total
 
