@@ -29,8 +29,10 @@ PANEL_ALIGN = 64  # a cache line, and the widest vector
 LEAST_RUN = (
     3  # neighbours along k that move as one: of fewer the way to the next is longer than what it brings
 )
-COLUMNS_TOGETHER, COLUMN_BYTES = 8, 192
-"""Panels at least, and bytes of a row at least, that are cut at a time from an A whose rows are k."""
+COLUMNS_TOGETHER, COLUMN_BYTES, WIDE_VECTOR = 8, (384, 192), 64
+"""Panels at least, and bytes of a row at least, that are cut at a time from an A whose rows are k: fewer for
+vectors of as many bytes and more, whose tiles have more rows.
+"""
 MOST_LINES = 1024  # rows of k that a panel takes a piece of where they lie: each may be a page of its own
 
 
@@ -204,7 +206,8 @@ class CpuPlan:
         if self.reads_columns:
             return 0
         if self.is_fused and t.a_layout == "k_major":
-            enough = -(-COLUMN_BYTES // (t.m_per_thread * self.context.dtype.bytes))
+            is_wide = t.vector_lanes * self.context.dtype.accumulator.bytes >= WIDE_VECTOR
+            enough = -(-COLUMN_BYTES[is_wide] // (t.m_per_thread * self.context.dtype.bytes))
             return self._packed(max(COLUMNS_TOGETHER, enough) * t.m_per_thread)
         return self._packed(t.m_per_thread if t.stationary == "a" else self.block_rows)
 
