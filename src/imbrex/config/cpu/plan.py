@@ -18,7 +18,7 @@ from typing import ClassVar, Literal, TypeAlias
 from imbrex.cached import cached_property
 from imbrex.config.block_plan import PanelBlock, PanelMultiply, Stationary
 from imbrex.config.context import GemmContext, round_up
-from imbrex.config.cpu.crowding import loses_lines
+from imbrex.config.cpu.crowding import comes_anew, loses_lines
 from imbrex.dtype import DType
 from imbrex.view.mma.vector import CPU_UNITS, FMA
 
@@ -180,8 +180,10 @@ class CpuPlan:
         is_window = gemm.a.repeats(gemm.g * gemm.m * gemm.k)
         is_plain = self.element == self.context.dtype and t.together == 1
         has_rows = self.is_fused and t.a_layout == "k_major" and not is_window
-        may_stay = not loses_lines(self.block_k, gemm.m * size, t.m_per_thread * t.n_per_thread)
-        return has_rows and is_plain and may_stay and self.block_k <= MOST_LINES
+        multiplied, visits = t.m_per_thread * t.n_per_thread, self.block_columns // t.n_per_thread
+        may_stay = not loses_lines(self.block_k, gemm.m * size, multiplied)
+        is_anew = t.stationary == "a" and comes_anew(self.block_k, gemm.m * size, multiplied, visits)
+        return has_rows and is_plain and may_stay and not is_anew and self.block_k <= MOST_LINES
 
     @cached_property
     def keeps_sums(self) -> bool:
