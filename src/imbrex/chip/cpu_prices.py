@@ -37,6 +37,7 @@ class Prices:
     most_pieces: float = 5.5  # a vector of more is gathered
     coordinate: float = 20.0  # to find the address of one row or column of a panel
     fma_latency: float = 4.0
+    waiting: float = 0.0  # the part of that which a last panel waits, of sums too few to hide it
     column: float = 1.5  # a vector of products that are summed along K
     lanes_summed: float = 4.0  # the sum of its lanes, on its way to C
     pointer: float = 8.0  # to find a run of neighbours along K
@@ -109,8 +110,9 @@ virtual machine of an Emerald Rapids; those of L3 and memory set by hand, as pic
 
 NARROW_PRICES = replace(
     PRICES,
-    broadcast=0.25,
-    load=0.3,
+    broadcast=0.26,
+    load=0.28,
+    waiting=1.0,
     visited=0.02,
     lookup=3.0,
     walk=11.0,
@@ -120,8 +122,8 @@ NARROW_PRICES = replace(
     returning=0.06,
     alike=5.0,
     again=1.0,
-    beside=0.005,
-    stream=Level(0.001, 0.009, 0.03),
+    beside=0.006,
+    stream=Level(0.001, 0.01, 0.03),
 )
 """CPUs with sixteen registers, whose tiles have 12 multiply-adds for a row of B: too few to hide what a row
 costs that is read where it lies, and what loads cost, which a Zen 1 takes in halves.  Fitted by hand there to

@@ -31,7 +31,7 @@ from imbrex.config.cpu.plan import LEAST_RUN, CpuPlan
 from imbrex.config.cpu.result import PAGE, awaited, stored
 from imbrex.config.cpu.shown import is_cut_at_edges, lies_whole
 from imbrex.config.cpu.team import team
-from imbrex.view.mma.vector import CPU_UNITS, Tiles
+from imbrex.view.mma.vector import CPU_UNITS, FMA, Tiles
 
 __all__ = ["cycles", "parts", "reads_a_in_place", "side_by_side", "tile_feed"]
 
@@ -137,6 +137,7 @@ def _products(plan: CpuPlan, tile_cycles: float, machine: CpuMachine) -> float:
     per_row = tile_cycles / round_up(t.m_per_thread, step) / t.vectors
     multiplied = vectors - left_out(gemm.n - columns, plan, machine)
     whole = round_up(gemm.m, step) * multiplied * gemm.k * per_row * met(plan)
+    whole += _waiting(vectors % t.vectors, plan, machine) * met(plan)
     is_paired = 2 * t.m_per_thread + 3 <= machine.vector_registers  # else each column reads its rows anew
     each_sum = gemm.k / t.vector_lanes / t.together * prices.column + prices.lanes_summed
     tails = gemm.m * columns * each_sum * (1 if is_paired else 2)
@@ -145,6 +146,17 @@ def _products(plan: CpuPlan, tile_cycles: float, machine: CpuMachine) -> float:
     more += prices.row if tiles is None and unit.rows == 1 and t.a_layout == "k_blocked" else 0.0
     each = prices.sum * t.vectors + more
     return whole + tails + plan.k_iterations * calls * (prices.call + each * t.m_per_thread)
+
+
+def _waiting(vectors: int, plan: CpuPlan, machine: CpuMachine) -> float:
+    """Cycles in which the last panel of B, of so many vectors, waits for sums that are too few to hide their
+    latency, where those of a whole tile do.
+    """
+    t, prices = plan.tuning, machine.prices
+    if vectors == 0 or plan.tuning.unit != FMA.name:
+        return 0.0
+    idle = max(0.0, prices.fma_latency - t.m_per_thread * vectors / machine.fma_per_cycle)
+    return plan.row_panels * plan.oriented.k * idle * prices.waiting
 
 
 def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:

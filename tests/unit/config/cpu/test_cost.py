@@ -295,3 +295,17 @@ def test_columns_in_place_cost_each_block_and_each_panel_of_b() -> None:
         more = cycles(tuning, context, machine) - cycles(tuning, context, free)
         again, looked_up = 3 * 4 * rows * k, rows // 4 * 96 * k * 4 * (1 - 64 / 512)
         assert more == pytest.approx(again + looked_up if context is large else 0)
+
+
+def test_a_last_panel_of_few_sums_waits_for_them() -> None:
+    """Six rows of one vector are three cycles at two a cycle, of which a sum's latency is four."""
+    waits = replace(CPU_ISAS["avx2"], prices=replace(FREE, fma_latency=4.0, waiting=1.0))
+    whole, more = (
+        cycles(
+            CpuTuning(6, 16, 60, 32, 256, 8, "k_blocked"),
+            GemmContext(60, n, 256, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS),
+            waits,
+        )
+        for n in (16, 24)
+    )
+    assert more == pytest.approx(1.5 * whole + 10 * 256)
