@@ -37,6 +37,7 @@ class Prices:
     most_pieces: float = 5.5  # a vector of more is gathered
     coordinate: float = 20.0  # to find the address of one row or column of a panel
     fma_latency: float = 4.0
+    waiting: float = 0.0  # the part of that which a last panel waits, of sums too few to hide it
     column: float = 1.5  # a vector of products that are summed along K
     lanes_summed: float = 4.0  # the sum of its lanes, on its way to C
     pointer: float = 8.0  # to find a run of neighbours along K
@@ -44,6 +45,7 @@ class Prices:
     shift: float = 0.3  # 128 added to an element of A that a unit takes as unsigned, beside the multiply-adds
     load: float = 0.06  # a vector of B
     piece: float = 8.0  # a row's elements of one panel, cut from an A whose rows are k; of narrow ones less
+    alike: float = 8.0  # the same of elements that panels hold as they are
     sum: float = 2.0  # an accumulator that goes to memory
     row: float = 4.0  # a row of them, whose place in A is looked up
     read_in_place: float = 0.9  # a vector of B that straddles cache lines
@@ -59,6 +61,8 @@ class Prices:
     visited: float = 0.0  # a byte of such a B that several panels of A meet, each time
     lookup: float = 0.0  # a page of such a B that the core has to find anew: more than it has at hand
     walk: float = 0.0  # a page of a B in place that none of the core's tables has
+    again: float = 0.0  # the part of such an A beyond L2 that each block of columns but one fetches anew
+    beside: float = 0.0  # a byte of B that passes an A whose rows are k, read in place, of many pages
     flow: Level = Level(0.0005, 0.005, 0.03)  # A, which is read in place
     tile: Level = Level(0.01, 0.03, 0.08)
     near: float = 0.6  # of L1, what a panel of B that stays may take
@@ -92,6 +96,7 @@ MESH_PRICES = replace(
     broadcast=0.337,
     sum=1.8,
     piece=4.46,
+    alike=4.46,
     placed=7.37,
     fma_latency=3.48,
     feed=0.045,
@@ -105,8 +110,9 @@ virtual machine of an Emerald Rapids; those of L3 and memory set by hand, as pic
 
 NARROW_PRICES = replace(
     PRICES,
-    broadcast=0.3,
-    load=0.2,
+    broadcast=0.26,
+    load=0.28,
+    waiting=1.0,
     visited=0.02,
     lookup=3.0,
     walk=11.0,
@@ -114,6 +120,10 @@ NARROW_PRICES = replace(
     far_row=0.2,
     anew=500.0,
     returning=0.06,
+    alike=5.0,
+    again=1.0,
+    beside=0.006,
+    stream=Level(0.001, 0.01, 0.03),
 )
 """CPUs with sixteen registers, whose tiles have 12 multiply-adds for a row of B: too few to hide what a row
 costs that is read where it lies, and what loads cost, which a Zen 1 takes in halves.  Fitted by hand there to

@@ -155,6 +155,35 @@ def test_columns_whose_lines_are_gone_before_the_next_panel_are_copied(
     assert isinstance(a, InPlace) and (a.is_transposed, a.is_copied) == (True, is_copied)
 
 
+@pytest.mark.parametrize(
+    "k, tile, stays, is_copied",
+    [
+        (512, "4,24,100,96,512,8", "a", False),
+        (520, "4,24,100,96,520,8", "a", True),
+        (520, "4,24,100,72,520,8", "a", False),
+        (520, "4,24,100,96,520,8", "b", False),
+        (520, "4,24,100,96,264,8", "a", False),
+    ],
+)
+def test_columns_that_each_panel_of_b_looks_up_anew_are_copied(
+    k: int, tile: str, stays: str, is_copied: bool
+) -> None:
+    """Of more lines than L1 has, where A stays and four panels of B and more pass."""
+    tuning, problem = f"v1:cpu:{tile},k_major,{stays},straight", Gemm(m=100, n=96, k=k, transpose_a=True)
+    a = the_product(problem, tuning, "avx2").a
+    assert isinstance(a, InPlace) and a.is_copied == is_copied
+    (product,) = direct_products(gemm_task_of(problem)).products
+    tuned_to = parse(tuning)
+    assert isinstance(tuned_to, CpuTuning) and tuned_to.plan(product.context).reads_columns != is_copied
+
+
+def test_columns_of_short_rows_share_lines() -> None:
+    """Rows of 16 bytes, four a line, stay where they lie."""
+    tuning = "v1:cpu:4,24,4,96,1000,8,k_major,a,straight"
+    a = the_product(Gemm(m=4, n=96, k=1000, transpose_a=True), tuning, "avx2").a
+    assert isinstance(a, InPlace) and not a.is_copied
+
+
 def test_a_window_with_neighbours_along_m_is_no_matrix() -> None:
     pixels = conv("-n 1 -c 8 -H 9 -W 9 -k 20 -y 3 -x 3 -p 1 -q 1 -F 1")
     found = statements(pixels, "v1:cpu:10,32,90,32,80,16,k_major,b,swapped")

@@ -26,15 +26,15 @@ from imbrex.config.context import SAMPLE, Access, round_up
 from imbrex.config.cpu.columns import left_out, summed_columns
 from imbrex.config.cpu.crowding import crowds, spreads
 from imbrex.config.cpu.met import has_runs, met, run_of_steps
+from imbrex.config.cpu.passing import L3_PARTS, array_bytes, is_far, passing
 from imbrex.config.cpu.plan import LEAST_RUN, CpuPlan
 from imbrex.config.cpu.result import PAGE, awaited, stored
 from imbrex.config.cpu.shown import is_cut_at_edges, lies_whole
 from imbrex.config.cpu.team import team
-from imbrex.view.mma.vector import CPU_UNITS, Tiles
+from imbrex.view.mma.vector import CPU_UNITS, FMA, Tiles
 
 __all__ = ["cycles", "parts", "reads_a_in_place", "side_by_side", "tile_feed"]
 
-L3_PARTS = 4
 PAGES = 1024
 """Pages that a core surely finds without a walk through tables."""
 PAGES_AT_HAND = 64
@@ -81,32 +81,11 @@ def _feed(plan: CpuPlan, machine: CpuMachine) -> float:
     once, visits = _reads_of_b(plan, machine) // plan.row_panels, plan.row_panels
     is_plain, first = plan.element == plan.context.dtype, 0.0
     if is_plain and once > machine.l1_bytes and (visits == 1 or _reads_b_in_place(plan)):
-        first, visits = _passing(once, plan.tuning.vectors, plan.oriented.b, plan, machine), visits - 1
+        first, visits = passing(once, plan.tuning.vectors, plan.oriented.b, plan, machine), visits - 1
     is_one_piece = plan.oriented.n <= plan.tuning.n_per_thread
     if not _reads_b_in_place(plan) or is_one_piece or panel <= prices.near * machine.l1_bytes:
         return first
     return first + once * visits * prices.feed
-
-
-def _passing(most_bytes: float, vectors: float, of: Access, plan: CpuPlan, machine: CpuMachine) -> float:
-    """Cycles in which so many bytes come for the first time, in pieces of rows of so many vectors; no more
-    than the array has, which windows show several times.
-    """
-    prices, array_bytes = machine.prices, _array_bytes(of, most_bytes, plan)
-    is_shown_again = 2 * array_bytes <= most_bytes * plan.context.g  # windows, mostly from a cache
-    is_far = _is_far(array_bytes, machine) and not is_shown_again
-    each, row = (prices.far, prices.far_row) if is_far else (prices.passing, prices.passing_row)
-    return min(most_bytes, array_bytes / plan.context.g) * (each + row / vectors)
-
-
-def _is_far(array_bytes: float, machine: CpuMachine) -> bool:
-    """Does an array come from memory?"""
-    return array_bytes > machine.l3_bytes // L3_PARTS
-
-
-def _array_bytes(of: Access, matrix_bytes: float, plan: CpuPlan) -> float:
-    """Bytes of a whole array, of all g; where that is not known, of as many such matrices."""
-    return of.elements * plan.context.dtype.bytes or matrix_bytes * plan.context.g
 
 
 def _reads_of_b(plan: CpuPlan, machine: CpuMachine) -> int:
@@ -129,10 +108,10 @@ def tile_feed(plan: CpuPlan, machine: CpuMachine) -> float:
         return 0.0
     lines = t.m_per_thread, t.n_per_thread
     moving, still = lines if t.stationary == "b" else lines[::-1]
-    passing = plan.panel_k * (plan.block_rows if t.stationary == "b" else plan.block_columns) * size
+    moved = plan.panel_k * (plan.block_rows if t.stationary == "b" else plan.block_columns) * size
     kept = plan.panel_k * still * size
-    far = tiles.feed + _missed(passing, machine) * (tiles.far_feed - tiles.feed)
-    read = 0.0 if kept + passing <= machine.l1_bytes else moving * far
+    far = tiles.feed + _missed(moved, machine) * (tiles.far_feed - tiles.feed)
+    read = 0.0 if kept + moved <= machine.l1_bytes else moving * far
     read += still * tiles.feed if kept > tiles.near * machine.l1_bytes else 0.0
     return plan.row_panels * plan.column_panels * read * plan.oriented.k * size
 
@@ -158,6 +137,7 @@ def _products(plan: CpuPlan, tile_cycles: float, machine: CpuMachine) -> float:
     per_row = tile_cycles / round_up(t.m_per_thread, step) / t.vectors
     multiplied = vectors - left_out(gemm.n - columns, plan, machine)
     whole = round_up(gemm.m, step) * multiplied * gemm.k * per_row * met(plan)
+    whole += _waiting(vectors % t.vectors, plan, machine) * met(plan)
     is_paired = 2 * t.m_per_thread + 3 <= machine.vector_registers  # else each column reads its rows anew
     each_sum = gemm.k / t.vector_lanes / t.together * prices.column + prices.lanes_summed
     tails = gemm.m * columns * each_sum * (1 if is_paired else 2)
@@ -166,6 +146,17 @@ def _products(plan: CpuPlan, tile_cycles: float, machine: CpuMachine) -> float:
     more += prices.row if tiles is None and unit.rows == 1 and t.a_layout == "k_blocked" else 0.0
     each = prices.sum * t.vectors + more
     return whole + tails + plan.k_iterations * calls * (prices.call + each * t.m_per_thread)
+
+
+def _waiting(vectors: int, plan: CpuPlan, machine: CpuMachine) -> float:
+    """Cycles in which the last panel of B, of so many vectors, waits for sums that are too few to hide their
+    latency, where those of a whole tile do.
+    """
+    t, prices = plan.tuning, machine.prices
+    if vectors == 0 or plan.tuning.unit != FMA.name:
+        return 0.0
+    idle = max(0.0, prices.fma_latency - t.m_per_thread * vectors / machine.fma_per_cycle)
+    return plan.row_panels * plan.oriented.k * idle * prices.waiting
 
 
 def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
@@ -179,20 +170,30 @@ def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
         held = plan.block_rows * plan.block_k * size + panel
         again = (passes - 1) * _rate(held, machine, prices.flow)
         unforeseen = max(0, t.m_per_thread - FORESEEN) if columns == gemm.n else 0
-        is_far = plan.reads_columns and _array_bytes(gemm.a, elements * size, plan) > machine.l2_bytes
-        first = (
-            _passing(elements * size, t.m_per_thread / t.vector_lanes, gemm.a, plan, machine)
-            if is_far
-            else 0.0
-        )
-        if columns == gemm.n and _is_far(_array_bytes(gemm.a, elements * size, plan), machine):
+        first = _columns_in_place(plan, machine, passes) if plan.reads_columns else 0.0
+        if columns == gemm.n and is_far(array_bytes(gemm.a, elements * size, plan), machine):
             first += (plan.k_iterations - 1) * gemm.m * prices.anew
         return first + elements * size * (prices.flow.l2 + again + unforeseen * prices.unforeseen)
     if (tiles := CPU_UNITS[t.unit].tiles) is not None:
         return passes * elements * _a_of_tiles(plan, machine, tiles)
     if t.a_layout == "k_major":
-        return passes * elements / t.m_per_thread / t.together**0.5 * prices.piece
+        piece = prices.alike if plan.element == plan.context.dtype else prices.piece
+        return passes * elements / t.m_per_thread / t.together**0.5 * piece
     return passes * elements / t.vector_lanes * _a_price(plan, prices)
+
+
+def _columns_in_place(plan: CpuPlan, machine: CpuMachine, passes: int) -> float:
+    """Cycles in which pieces of rows of k come, of an A beyond L2 for each block of columns anew; and what it
+    costs the panels of B that pass by that pages of A, more than the core has at hand, are looked up.
+    """
+    a, t, prices, size = plan.oriented.a, plan.tuning, machine.prices, plan.context.dtype.bytes
+    matrix_bytes = plan.oriented.m * plan.oriented.k * size
+    whole = array_bytes(a, matrix_bytes, plan)
+    each = passing(matrix_bytes, t.m_per_thread / t.vector_lanes, a, plan, machine)
+    again = (passes - 1) * prices.again * _missed(whole / 4, machine)
+    pages = max(1.0, min(1.0, plan.oriented.m * size / PAGE) * plan.block_k)
+    looked_up = max(0.0, 1 - PAGES_AT_HAND / pages) * prices.beside
+    return each * ((whole > machine.l2_bytes) + again) + _reads_of_b(plan, machine) * looked_up
 
 
 def _returning(plan: CpuPlan, machine: CpuMachine) -> float:
@@ -200,11 +201,12 @@ def _returning(plan: CpuPlan, machine: CpuMachine) -> float:
     of B but one, where L1 has no place for them; rows that lie along k are foreseen.
     """
     t, prices = plan.tuning, machine.prices
-    panel = plan.panel_k * t.m_per_thread * plan.element.bytes
-    is_near = CPU_UNITS[t.unit].tiles is not None or panel <= prices.near * machine.l1_bytes
-    if t.stationary == "b" or is_near or reads_a_in_place(plan) or plan.reads_columns:
+    panel, place = plan.panel_k * t.m_per_thread * plan.element.bytes, prices.near * machine.l1_bytes
+    is_tiled = CPU_UNITS[t.unit].tiles is not None
+    if t.stationary == "b" or is_tiled or reads_a_in_place(plan) or plan.reads_columns:
         return 0.0
-    return plan.k_iterations * plan.row_panels * (plan.column_panels - 1) * panel * prices.returning
+    back = panel * min(1.0, max(0.0, panel / place - 1))
+    return plan.k_iterations * plan.row_panels * (plan.column_panels - 1) * back * prices.returning
 
 
 def _a_of_tiles(plan: CpuPlan, machine: CpuMachine, tiles: Tiles) -> float:
@@ -255,8 +257,8 @@ def _visited(plan: CpuPlan, machine: CpuMachine) -> float:
     the core has to walk through tables for each.
     """
     gemm, size, prices = plan.oriented, plan.context.dtype.bytes, machine.prices
-    array_bytes = _array_bytes(gemm.b, gemm.k * gemm.n * size, plan) / gemm.g
-    pages = min(plan.panel_k, array_bytes * plan.panel_k / gemm.k / PAGE)
+    each_bytes = array_bytes(gemm.b, gemm.k * gemm.n * size, plan) / gemm.g
+    pages = min(plan.panel_k, each_bytes * plan.panel_k / gemm.k / PAGE)
     visits = plan.row_panels * (_lines_of_b(plan, machine) // plan.tuning.n_per_thread) * plan.k_iterations
     walked = visits * pages * prices.walk if pages >= PAGES else 0.0
     if plan.row_panels == 1:
@@ -274,13 +276,13 @@ def _far_rows(plan: CpuPlan, machine: CpuMachine) -> float:
     is_tiled = CPU_UNITS[t.unit].tiles is not None  # whose `far_feed` says it
     if not lies_whole(b, (gemm.g, gemm.k, gemm.n)):  # windows show what they show again and again
         return 0.0
-    is_near = _array_bytes(b, matrix_bytes, plan) <= machine.l2_bytes
+    is_near = array_bytes(b, matrix_bytes, plan) <= machine.l2_bytes
     if is_tiled or is_near or b.step[1] != 1 or b.run[1] < b.run[0]:
         return 0.0
-    alone = _passing(matrix_bytes, t.vectors, b, plan, machine)
+    alone = passing(matrix_bytes, t.vectors, b, plan, machine)
     if t.stationary == "b":
         return alone
-    together = _passing(matrix_bytes, plan.block_columns / t.vector_lanes, b, plan, machine)
+    together = passing(matrix_bytes, plan.block_columns / t.vector_lanes, b, plan, machine)
     whole = gemm.n // t.n_per_thread * t.n_per_thread / gemm.n  # a panel that is not whole is packed alone
     return whole * together + (1 - whole) * alone
 
@@ -363,6 +365,6 @@ def _rate(held_bytes: int, machine: CpuMachine, level: Level) -> float:
     return level.l2 + _missed(held_bytes, machine) * (level.l3 - level.l2)
 
 
-def _missed(held_bytes: int, machine: CpuMachine) -> float:
+def _missed(held_bytes: float, machine: CpuMachine) -> float:
     """The part of this much that is not met in L2 again."""
     return min(1.0, max(0.0, 2 * held_bytes / machine.l2_bytes - 1))

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal, TypeAlias
 from imbrex.cached import cached_property
 from imbrex.config.block_plan import PanelBlock, PanelMultiply, Stationary
 from imbrex.config.context import GemmContext, round_up
-from imbrex.config.cpu.crowding import loses_lines
+from imbrex.config.cpu.crowding import comes_anew, loses_lines
 from imbrex.dtype import DType
 from imbrex.view.mma.vector import CPU_UNITS, FMA
 
@@ -29,8 +29,10 @@ PANEL_ALIGN = 64  # a cache line, and the widest vector
 LEAST_RUN = (
     3  # neighbours along k that move as one: of fewer the way to the next is longer than what it brings
 )
-COLUMNS_TOGETHER, COLUMN_BYTES = 8, 192
-"""Panels at least, and bytes of a row at least, that are cut at a time from an A whose rows are k."""
+COLUMNS_TOGETHER, COLUMN_BYTES, WIDE_VECTOR = 8, (384, 192), 64
+"""Panels at least, and bytes of a row at least, that are cut at a time from an A whose rows are k: fewer for
+vectors of as many bytes and more, whose tiles have more rows.
+"""
 MOST_LINES = 1024  # rows of k that a panel takes a piece of where they lie: each may be a page of its own
 
 
@@ -178,8 +180,10 @@ class CpuPlan:
         is_window = gemm.a.repeats(gemm.g * gemm.m * gemm.k)
         is_plain = self.element == self.context.dtype and t.together == 1
         has_rows = self.is_fused and t.a_layout == "k_major" and not is_window
-        may_stay = not loses_lines(self.block_k, gemm.m * size, t.m_per_thread * t.n_per_thread)
-        return has_rows and is_plain and may_stay and self.block_k <= MOST_LINES
+        multiplied, visits = t.m_per_thread * t.n_per_thread, self.block_columns // t.n_per_thread
+        may_stay = not loses_lines(self.block_k, gemm.m * size, multiplied)
+        is_anew = t.stationary == "a" and comes_anew(self.block_k, gemm.m * size, multiplied, visits)
+        return has_rows and is_plain and may_stay and not is_anew and self.block_k <= MOST_LINES
 
     @cached_property
     def keeps_sums(self) -> bool:
@@ -204,7 +208,8 @@ class CpuPlan:
         if self.reads_columns:
             return 0
         if self.is_fused and t.a_layout == "k_major":
-            enough = -(-COLUMN_BYTES // (t.m_per_thread * self.context.dtype.bytes))
+            is_wide = t.vector_lanes * self.context.dtype.accumulator.bytes >= WIDE_VECTOR
+            enough = -(-COLUMN_BYTES[is_wide] // (t.m_per_thread * self.context.dtype.bytes))
             return self._packed(max(COLUMNS_TOGETHER, enough) * t.m_per_thread)
         return self._packed(t.m_per_thread if t.stationary == "a" else self.block_rows)
 

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from imbrex.config.cpu.crowding import crowds, loses_lines, repays_clearing, spreads
+from imbrex.config.cpu.crowding import comes_anew, crowds, loses_lines, repays_clearing, spreads
 from imbrex.config.cpu.met import leaves_out
 from imbrex.config.cpu.plan import LEAST_RUN, MOST_LINES
 from imbrex.index.atom import Div, Mod, Select, Var
@@ -207,9 +207,18 @@ def _transposed(parts: Parts) -> InPlace | None:
     base = Ref(window.buffer, rest + rows.offset.subs({rows.var: lin(0)}))
     is_plain = window.buffer.dtype == parts.a.dest.buffer.dtype and parts.product.unit == FMA
     lines, apart = max(extents(rows, parts.steps)), abs(pitch.const) * window.buffer.dtype.bytes
-    is_lost = loses_lines(lines, apart, parts.product.m * parts.product.n)
+    multiplied = parts.product.m * parts.product.n
+    is_lost = loses_lines(lines, apart, multiplied)
+    if parts.stationary == "a":
+        is_lost = is_lost or comes_anew(lines, apart, multiplied, _visits(parts))
     stays = is_plain and not is_lost and lines <= MOST_LINES
     return InPlace(base, pitch.const, is_transposed=True, is_copied=not stays)
+
+
+def _visits(parts: Parts) -> int:
+    """Panels of B that meet each panel of A."""
+    n_axis = parts.axis(parts.c.window, "rows" if parts.c.is_transposed else "lanes")
+    return -(-max(_extents(n_axis)) // parts.product.n)
 
 
 def product(parts: Parts, a: OperandA) -> Product:

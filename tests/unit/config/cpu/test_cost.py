@@ -262,17 +262,50 @@ def test_few_rows_have_tiles_as_wide_as_there_are_registers() -> None:
 
 
 def test_a_packed_panel_that_stays_comes_back_where_l1_has_no_place_for_it() -> None:
-    """Runs of nine neighbours along k, as taps of an image's gradient are: 4 x 2304 of A are 36 KiB."""
+    """Runs of nine neighbours along k, as taps of an image's gradient are: 4 x 2304 of A are 36 KiB, twice
+    what L1 has place for; three quarters of them half of what is beyond.
+    """
     runs = Access(run=(9.0, 1.0), step=(1, 0))
     context = GemmContext(256, 196, 2304, F32, a=runs, b=ALONG_ROWS, c=ALONG_ROWS)
-    machine = replace(CPU_ISAS["avx2"], prices=replace(FREE, near=0.6, returning=1))
-    free = replace(machine, prices=replace(FREE, near=0.6))
+    machine = replace(CPU_ISAS["avx2"], prices=replace(FREE, near=0.5625, returning=1))
+    free = replace(machine, prices=replace(FREE, near=0.5625))
     whole = CpuTuning(4, 24, 256, 216, 2304, 8, "k_blocked")
     for tuning, returned in (
         (whole, 64 * 8 * 4 * 2304 * 4),
+        (replace(whole, k_per_block=1728), 2 * 64 * 8 * 4 * 1728 * 4 / 2),
         (replace(whole, k_per_block=1152), 0),
         (replace(whole, stationary="b"), 0),
     ):
-        assert cycles(tuning, context, machine) - cycles(tuning, context, free) == returned
+        assert cycles(tuning, context, machine) - cycles(tuning, context, free) == pytest.approx(returned)
     in_rows = replace(context, a=ALONG_K)
     assert cycles(whole, in_rows, machine) == cycles(whole, in_rows, free)
+
+
+def test_columns_in_place_cost_each_block_and_each_panel_of_b() -> None:
+    """A of 2 MiB comes anew for each of four blocks of columns, and its pages for each byte of B; an A that
+    L2 holds, of pages that the core has at hand, costs neither.
+    """
+    prices = replace(FREE, passing=1.0, again=1.0, beside=1.0)
+    machine = replace(CPU_ISAS["avx2"], l3_bytes=32 << 20, prices=prices)
+    large = GemmContext(1040, 96, 512, F32, a=ALONG_ROWS, b=ALONG_ROWS, c=ALONG_ROWS)
+    small = replace(large, m=128, k=64)
+    for context, rows, k in ((large, 1040, 512), (small, 128, 64)):
+        tuning = CpuTuning(4, 24, rows, 24, k, 8)
+        free = replace(machine, prices=replace(prices, again=0.0, beside=0.0))
+        more = cycles(tuning, context, machine) - cycles(tuning, context, free)
+        again, looked_up = 3 * 4 * rows * k, rows // 4 * 96 * k * 4 * (1 - 64 / 512)
+        assert more == pytest.approx(again + looked_up if context is large else 0)
+
+
+def test_a_last_panel_of_few_sums_waits_for_them() -> None:
+    """Six rows of one vector are three cycles at two a cycle, of which a sum's latency is four."""
+    waits = replace(CPU_ISAS["avx2"], prices=replace(FREE, fma_latency=4.0, waiting=1.0))
+    whole, more = (
+        cycles(
+            CpuTuning(6, 16, 60, 32, 256, 8, "k_blocked"),
+            GemmContext(60, n, 256, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS),
+            waits,
+        )
+        for n in (16, 24)
+    )
+    assert more == pytest.approx(1.5 * whole + 10 * 256)

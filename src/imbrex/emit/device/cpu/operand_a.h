@@ -96,12 +96,13 @@ template <class U, class S, class View> struct a_packing {
 
 // The same of so many rows that each is a page to look up, or of other elements than panels hold, `count` columns: packed a
 // few panels at a time, since a row is met once for all of them, of narrow elements more: a row brings whole lines, and
-// they are gone until the next panels come.  `buffer` has room for `elements`.
+// they are gone until the next panels come, and the more panels, the fewer times a page is looked up, of which a core of few
+// registers feels more.  `buffer` has room for `elements`.
 template <class U, class S, int K, int MR> struct a_columns {
   typedef sum_of_unit<U> T;
   typedef element_of_unit<U> E;
   static constexpr int ahead = 8, words = round_up(K, has_tiles<U> ? k_width<U> : unit<U>::together);
-  static constexpr int least = 8, least_bytes = 192, enough = (least_bytes - 1) / (MR * int(sizeof(S))) + 1;
+  static constexpr int least = 8, least_bytes = vector_bytes > 32 ? 192 : 384, enough = (least_bytes - 1) / (MR * int(sizeof(S))) + 1;
   static constexpr int together = enough < least ? least : enough, line = 64 / int(sizeof(S));
   static constexpr int elements = together * (MR * words + width<T> * unit<U>::together);
   const S *p;
@@ -129,7 +130,10 @@ private:
     const int panels = (count - row) / R < together ? (count - row) / R : together;
     first = row, end = row + panels * R, height = R;
     if constexpr (has_tiles<U>) return turn<R>(row, panels);
-    for (int64_t k = 0; k < k_count; k += unit<U>::together) {
+    int64_t k = 0;
+    if constexpr (is_half<R>)
+      for (; k + 2 <= k_count; k += 2) pack_two<R>(k, row, panels);
+    for (; k < k_count; k += unit<U>::together) {
       const S *from = p + k * step + row;
       for (int t = 0; t < unit<U>::together; ++t)
         for (int i = 0; i < panels * R; i += line) __builtin_prefetch(from + (ahead * unit<U>::together + t) * step + i);
@@ -146,6 +150,23 @@ private:
             store<T>(to + j, load<T>(from + j, lanes));
         }
       }
+    }
+  }
+
+  // Do a panel's elements of two k fill a vector, to be stored as one?
+  template <int R>
+  static constexpr bool is_half = !has_masks && is_same<S, E> && is_same<S, T> && unit<U>::together == 1 && 2 * R == width<T>;
+
+  template <int R> void pack_two(int64_t k, int row, int panels) {
+    typedef typename vector_of<T, R * int(sizeof(T))>::loose half;
+    const S *from = p + k * step + row;
+    for (int t = 0; t < 2; ++t)
+      for (int i = 0; i < panels * R; i += line) __builtin_prefetch(from + (ahead + t) * step + i);
+    for (int i = 0; i < panels; ++i, from += R) {
+      const half two[2] = {*(const half *)from, *(const half *)(from + step)};
+      vec<T> both;
+      __builtin_memcpy(&both, two, sizeof(both));
+      store<T>(buffer + i * slot<R> + k * R, both);
     }
   }
 

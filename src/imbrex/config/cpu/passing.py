@@ -1,0 +1,35 @@
+"""What it costs that an operand comes for the first time, from L3 or from memory, as pieces of rows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from imbrex.chip import CpuMachine
+from imbrex.config.context import Access
+from imbrex.config.cpu.plan import CpuPlan
+
+__all__ = ["L3_PARTS", "array_bytes", "is_far", "passing"]
+
+L3_PARTS: Final = 4
+"""Parts of L3, of which one is a core's: others, or guests of the machine, have theirs."""
+
+
+def passing(most_bytes: float, vectors: float, of: Access, plan: CpuPlan, machine: CpuMachine) -> float:
+    """Cycles in which so many bytes come for the first time, in pieces of rows of so many vectors; no more
+    than the array has, which windows show several times.
+    """
+    prices, whole = machine.prices, array_bytes(of, most_bytes, plan)
+    is_shown_again = 2 * whole <= most_bytes * plan.context.g  # windows, mostly from a cache
+    is_from_memory = is_far(whole, machine) and not is_shown_again
+    each, row = (prices.far, prices.far_row) if is_from_memory else (prices.passing, prices.passing_row)
+    return min(most_bytes, whole / plan.context.g) * (each + row / vectors)
+
+
+def is_far(array_bytes: float, machine: CpuMachine) -> bool:
+    """Does an array of so many bytes come from memory?"""
+    return array_bytes > machine.l3_bytes // L3_PARTS
+
+
+def array_bytes(of: Access, matrix_bytes: float, plan: CpuPlan) -> float:
+    """Bytes of a whole array, of all g; where that is not known, of as many such matrices."""
+    return of.elements * plan.context.dtype.bytes or matrix_bytes * plan.context.g
