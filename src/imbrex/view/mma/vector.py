@@ -98,7 +98,8 @@ class CpuUnit:
     the next.  is_shifted: its A is unsigned, so 128 is added on the way to a register, and sums begin at
     -128 times the sum of B's column.  rows: of C in a vector of sums: 2 where four lanes hold 2 x 2 of them.
     adder: how it adds products.  products: registers of products on their way to sums, where an instruction
-    of its own adds them.  tiles: what it computes in, where that is not vectors.
+    of its own adds them.  lasts: how long one takes, in multiply-adds of f32.  tiles: what it computes in,
+    where that is not vectors.
     """
 
     name: str
@@ -113,6 +114,7 @@ class CpuUnit:
     adder: Unit = PLAIN
     held: str = ""
     products: int = 0
+    lasts: float = 1.0
     tiles: Tiles | None = None
 
     def __repr__(self) -> str:
@@ -167,6 +169,12 @@ class CpuUnit:
         registers = machine.vector_registers - 1 - spared - self.products
         return (registers - self.rows * vectors) // (self.rows * vectors) * self.rows
 
+    def rate(self, machine: CpuMachine, lanes: int) -> float:
+        """Multiply-adds that a core does in a cycle, in vectors of so many sums."""
+        if self.tiles is not None:
+            return self.tiles.rows * lanes * self.tiles.rows * self.packed / self.tiles.product
+        return machine.fma_per_cycle / self.lasts * lanes * self.packed
+
     @cached_property
     def packed(self) -> int:
         """Neighbours along k that stay together in a panel, by B's map."""
@@ -196,9 +204,10 @@ VPMADDWD: Final = CpuUnit(
     {64: "avx512bw", 32: "avx2"},
     "exact",
     1.0,
-    "Intel SDM, VPMADDWD: pairs of s16, of two products of bytes 2^15 at most; the latency is of VPADDD",
+    "Intel SDM, VPMADDWD: pairs of s16, and VPADDD, of the latency; how long both take measured on a Zen 3",
     held="i16",
     products=1,
+    lasts=1.25,
 )
 VPDPBUSD: Final = CpuUnit(
     "vpdpbusd", "i8", 4, {64: "avx512_vnni", 32: "avx_vnni"}, "exact", 5.0, "Intel SDM, VPDPBUSD: u8 by s8",

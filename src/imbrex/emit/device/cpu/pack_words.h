@@ -168,17 +168,33 @@ private:
       return;
     }
     const int some = (view.lanes + W - 1) / W - v < part ? (view.lanes + W - 1) / W - v : part;
-    if constexpr (loads_masked<words, S>)
-      if (!view.is_wild && view.is_contiguous(v, some)) {
-        for (int i = 0; i < count; ++i) {
-          const int index = view.row_class[first + i];
-          uint64_t mask = 0;
-          for (int j = 0; j < some; ++j) mask |= uint64_t(view.class_mask[v + j][index]) << j * W;
-          body(i, from<S>::load(p + view.row_offset[first + i], mask));
-        }
-        return;
-      }
-    for (int i = 0; i < count; ++i) body(i, along(src, view, v, some, first + i));
+    if (view.is_wild || !view.is_contiguous(v, some)) {
+      for (int i = 0; i < count; ++i) body(i, along(src, view, v, some, first + i));
+      return;
+    }
+    for (int i = 0; i < count; ++i) {
+      const int index = view.row_class[first + i];
+      uint64_t mask = 0;
+      for (int j = 0; j < some; ++j) mask |= uint64_t(view.class_mask[v + j][index]) << j * W;
+      if constexpr (loads_masked<words, S>)
+        body(i, from<S>::load(p + view.row_offset[first + i], mask));
+      else if (mask == ~uint64_t(0) >> (64 - some * W)) // all of a pixel's channels, or none
+        body(i, first_vectors(p + view.row_offset[first + i], some));
+      else
+        body(i, mask == 0 ? words{} : along(src, view, v, some, first + i));
+    }
+  }
+
+  // Neighbours of `some` vectors, and zeros behind them.
+  template <int Some = 1, class S> IMBREX_INLINE words first_vectors(const S *p, int some) {
+    if constexpr (Some == part) {
+      return from<S>::load(p);
+    } else {
+      if (some > Some) return first_vectors<Some + 1>(p, some);
+      typename from<S>::narrow found{};
+      __builtin_memcpy(&found, p, Some * W * sizeof(S));
+      return from<S>::widened(found);
+    }
   }
 
   // Row r's elements of `some` vectors from vector v on, whichever exist, wherever they lie.

@@ -96,8 +96,10 @@ template <class V, class E> IMBREX_INLINE V load_masked(const E *p, uint64_t mas
 template <class U, class S, bool IsWidened = !is_same<element_of_unit<U>, S>> struct words_from {
   typedef uint32_t lane; // what an element is while it is loaded by itself
   typedef typename unit<U>::words words;
+  typedef words narrow; // a vector's elements, as memory has them
   IMBREX_INLINE S element(S x) { return x; }
   IMBREX_INLINE words bits(words x) { return x; }
+  IMBREX_INLINE words widened(narrow x) { return x; }
   IMBREX_INLINE words load(const S *p) { return unit<U>::load(p); }
   IMBREX_INLINE words load(const S *p, uint64_t mask) { return load_masked<words>(p, mask); }
 };
