@@ -68,7 +68,7 @@ CASES = [
     *((f"gemm -t {dtype} {shape}", for_host(f"v1:cpu:{form.format(k=256)},{unit}"))
       for unit, (dtype, _, _) in UNITS.items() for form, shape in zip(FORMS, SHAPES, strict=True)),
     *((f"{word} {text.format(way=way)}", None)
-      for _, word, ways in UNITS.values() for text, way in zip(WINDOWS, ways, strict=True)),
+      for _, word, ways in dict.fromkeys(UNITS.values()) for text, way in zip(WINDOWS, ways, strict=True)),
     ("gemm -t i8 -m 37 -n 75 -k 99 -g 3 --alpha 2 --beta 3", None),
     ("convbfp16 -n 3 -c 20 -H 9 -W 7 -k 33 -y 3 -x 3 -p 1 -q 1 -F 4", None),
 ]  # fmt: skip
