@@ -46,7 +46,12 @@ FEW_CHANNELS = (
     ("-n 1 -c 1 -H 9 -W 64 -k 18 -y 3 -x 3 -p 0 -q 2 -F 1", "KYXC", "b"),
 )
 """Short runs along k, of no whole words, with padding, in several images; filters of two layouts."""
-TYPES = {"bf16": ("vdpbf16ps", "convbfp16", (1, 2)), "i8": ("vpdpbusd", "convint8", (1, 1))}
+UNITS = {
+    "vdpbf16ps": ("bf16", "convbfp16", (1, 2)),
+    "vpdpbusd": ("i8", "convint8", (1, 1)),
+    "vpmaddwd": ("i8", "convint8", (1, 1)),
+}
+"""What each multiplies, what MIOpenDriver calls a convolution of it, and the directions of WINDOWS."""
 
 
 def host() -> CpuMachine:
@@ -60,10 +65,10 @@ def expect(unit: str) -> None:
 
 
 CASES = [
-    *((f"gemm -t {dtype} {shape}", for_host(f"v1:cpu:{form.format(k=256)},{TYPES[dtype][0]}"))
-      for dtype in TYPES for form, shape in zip(FORMS, SHAPES, strict=True)),
-    *((f"{TYPES[dtype][1]} {text.format(way=way)}", None)
-      for dtype in TYPES for text, way in zip(WINDOWS, TYPES[dtype][2], strict=True)),
+    *((f"gemm -t {dtype} {shape}", for_host(f"v1:cpu:{form.format(k=256)},{unit}"))
+      for unit, (dtype, _, _) in UNITS.items() for form, shape in zip(FORMS, SHAPES, strict=True)),
+    *((f"{word} {text.format(way=way)}", None)
+      for _, word, ways in dict.fromkeys(UNITS.values()) for text, way in zip(WINDOWS, ways, strict=True)),
     ("gemm -t i8 -m 37 -n 75 -k 99 -g 3 --alpha 2 --beta 3", None),
     ("convbfp16 -n 3 -c 20 -H 9 -W 7 -k 33 -y 3 -x 3 -p 1 -q 1 -F 4", None),
 ]  # fmt: skip
@@ -113,14 +118,12 @@ def test_sums_are_kept_between_steps(case: str) -> None:
     assert result.is_right, str(result)
 
 
-@pytest.mark.parametrize(
-    ("case", "unit"), in_turn(FEW_CHANNELS, ["fma", "vdpbf16ps", "vpdpbusd"], whole=FEW_CHANNELS[:1])
-)
+@pytest.mark.parametrize(("case", "unit"), in_turn(FEW_CHANNELS, ["fma", *UNITS], whole=FEW_CHANNELS[:1]))
 def test_short_runs_are_read_where_they_lie(case: tuple[str, str, str], unit: str, build: Any) -> None:
     """Rows of a panel that are evenly apart, and those of an edge or of two rows of an image."""
     text, filters, stays = case
     expect(unit)
-    word = {"fma": "conv", "vdpbf16ps": "convbfp16", "vpdpbusd": "convint8"}[unit]
+    word = "conv" if unit == "fma" else UNITS[unit][1]
     (problem,) = parse_problem(f"{word} {text} -I NHWC -f {filters} -O NHWC")
     last = "" if unit == "fma" else f",{unit}"
     built = build(
@@ -143,8 +146,11 @@ def test_a_nan_beside_a_short_run_does_not_count(build: Any) -> None:
     assert np.flatnonzero(np.isnan(y[0, 0, :, 0].astype(np.float32))).tolist() == [18, 19, 20]
 
 
-@pytest.mark.parametrize("level", ["avx_vnni", "avx512_vnni"])
-def test_bytes_are_exact_whatever_they_are(level: str, build: Any) -> None:
+@pytest.mark.parametrize(
+    ("level", "unit"),
+    [("avx_vnni", "vpdpbusd"), ("avx512_vnni", "vpdpbusd"), ("avx2", "vpmaddwd"), ("avx512", "vpmaddwd")],
+)
+def test_bytes_are_exact_whatever_they_are(level: str, unit: str, build: Any) -> None:
     """All of i8's values, on each level that has the unit; K is no multiple of what it takes at a time."""
     row = CPU_ISAS[level]
     if not host_machine().isa.features >= row.features:
@@ -152,7 +158,7 @@ def test_bytes_are_exact_whatever_they_are(level: str, build: Any) -> None:
     (problem,) = parse_problem("gemm -t i8 -m 13 -n 37 -k 203")
     built = build(problem, level=level)
     (chosen,) = built.tunings
-    assert isinstance(chosen, CpuTuning) and chosen.unit == "vpdpbusd", tuning.text(chosen)
+    assert isinstance(chosen, CpuTuning) and chosen.unit == unit, tuning.text(chosen)
     rng = np.random.default_rng(1)
     a, b = (rng.integers(-128, 128, shape, np.int8) for shape in ((13, 203), (203, 37)))
     a[0], b[:, 0], a[1] = -128, -128, 127

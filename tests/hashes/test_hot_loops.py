@@ -71,6 +71,17 @@ def test_lanes_that_nobody_wants_are_not_multiplied(
         assert not whole or not re.search(r"\tvbroadcastss\t.*, %ymm", kernel)
 
 
+@pytest.mark.parametrize("level", ["avx2", "avx512"])
+def test_products_of_pairs_leave_no_sum_in_memory(level: str, tmp_path: Path) -> None:
+    """Each is added by an instruction of its own, so that a register holds it meanwhile."""
+    tuning, assembly = _compiled(Gemm(240, 240, 256, dtype="i8"), level, tmp_path)
+    assert tuning.unit == "vpmaddwd"
+    loop = max(loops(assembly.splitlines()), key=lambda body: sum("vpmaddwd" in line for line in body))
+    multiplies, adds = (sum(f"\t{name}\t" in line for line in loop) for name in ("vpmaddwd", "vpaddd"))
+    assert multiplies == adds >= tuning.m_per_thread * tuning.vectors
+    assert not any("(%rsp" in line for line in loop)
+
+
 def _compiled(problem: Gemm, level: str, folder: Path, tuning: Tuning | None = None) -> tuple[CpuTuning, str]:
     """The tuning of a problem that is a single product, and its assembly."""
     lowered = lower(Request(problem, machine_for("cpu", level, 1), "cpu", tuning))

@@ -31,7 +31,7 @@ import numpy.typing as npt
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.dtype.arrays import packed, saturated, widened
 from imbrex.dtype.pair import SCALED, fill_pairs, microscaled, product_of, product_of_packs, scaled
-from imbrex.dtype.row import DTYPES, PACKED, PAIRS, DType
+from imbrex.dtype.row import DTYPES, PACKED, PAIRS, PANELS, DType
 from imbrex.numeral import shown
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "F32",
     "F64",
     "I8",
+    "I16",
     "I32",
     "MXF4E2M1FN",
     "MXF6E2M3FN",
@@ -57,6 +58,7 @@ __all__ = [
     "MXF8E5M2",
     "PACKED",
     "PAIRS",
+    "PANELS",
     "SCALED",
     "TF32",
     "DType",
@@ -112,6 +114,9 @@ I8 = DType(
     "i8", 8, "int8_t", "i8", "numpy.int8", 0, "i32", "i32", 0, 0, 0x80,
     tensor_map="UINT8", miopen="convint8", hipblaslt="i8_r",
 )  # fmt: skip
+I16 = DType(
+    "i16", 16, "int16_t", "i16", "numpy.int16", 0, "i32", "i32", 0, 0, 0xA55A, is_operand=False
+)  # fmt: skip
 I32 = DType(
     "i32", 32, "int32_t", "i32", "numpy.int32", 0, "i32", "i32", 0, 0, 0xA5A5_5A5A,
     tensor_map="INT32", hipblaslt="i32_r", compute=("i32_r", "c_i32_r", "i"), is_operand=False,
@@ -146,6 +151,8 @@ DTYPES.update(
         *(MXF8E4M3FN, MXF8E5M2, MXF6E2M3FN, MXF6E3M2FN, MXF4E2M1FN),
     )
 )
+
+PANELS[I16.name] = I16
 
 fill_pairs((F8E4M3FN, F8E5M2, F6E2M3FN, F6E3M2FN, F4E2M1FN))
 fill_pairs((MXF8E4M3FN, MXF8E5M2, MXF6E2M3FN, MXF6E3M2FN, MXF4E2M1FN))

@@ -10,7 +10,7 @@ import numpy as np
 
 from imbrex.cached import cached_property
 
-__all__ = ["DTYPES", "PACKED", "PAIRS", "DType"]
+__all__ = ["DTYPES", "PACKED", "PAIRS", "PANELS", "DType"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,5 +187,7 @@ DTYPES: Final = dict[str, DType]()
 """Every row by its name, filled where the rows are."""
 PAIRS: Final = dict[str, DType]()
 """Products of two types of elements, which matrix instructions of AMD's multiply."""
+PANELS: Final = dict[str, DType]()
+"""Types of which no array is, but panels of a narrower one that some unit multiplies, by name."""
 PACKED: Final = dict[tuple[str, int], DType]()
 """Elements in larger packs than their arrays', by the row of these and what a pack has."""

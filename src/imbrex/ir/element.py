@@ -8,12 +8,12 @@ from typing import Final, TypeAlias, cast
 from xdsl.dialects.builtin import AnyFloat, Builtin, FloatAttr, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute
 
-from imbrex.dtype import DTYPES, PACKED, DType
+from imbrex.dtype import DTYPES, PACKED, PANELS, DType
 
 Zero: TypeAlias = IntegerAttr[IntegerType] | FloatAttr[AnyFloat]
 
 BY_MLIR_NAME: Final[dict[str, DType]] = {
-    t.mlir_name: t for t in (*DTYPES.values(), *PACKED.values()) if not t.is_microscaled
+    t.mlir_name: t for t in (*DTYPES.values(), *PACKED.values(), *PANELS.values()) if not t.is_microscaled
 }
 _SINGLE: Final = {t.single_mlir_name for t in BY_MLIR_NAME.values()}
 FLOATS: Final[dict[str, type[AnyFloat]]] = {

@@ -13,10 +13,12 @@ __all__ = ["unit_of"]
 
 
 def unit_of(op: Operation, name: str, operand: DType) -> CpuUnit:
-    """What multiplies operands of this type; InvalidOp where no unit has the name, or it takes others."""
+    """What multiplies operands, or panels, of this type; InvalidOp where no unit has the name, or it takes
+    others.
+    """
     found = CPU_UNITS.get(name)
     if found is None:
         raise InvalidOp(op, f"unknown unit '{name}'{suggest(name, CPU_UNITS)}", "instruction")
-    if found != FMA and found.operand != operand.name:
+    if found != FMA and operand.name not in (found.operand, found.held):
         raise InvalidOp(op, f"{found} multiplies {found.operand}, not {operand}", "instruction")
     return found

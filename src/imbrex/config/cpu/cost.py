@@ -85,16 +85,9 @@ def _parts(plan: CpuPlan, machine: CpuMachine) -> Mapping[str, float]:
 def ceiling_share(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> float:
     """Multiply-adds of the problem, as a share of what the unit does on all threads in the estimated time."""
     gemm = tuning.plan(context).oriented
-    most = cycles(tuning, context, machine) * machine.threads * _most(tuning, machine)
+    rate = CPU_UNITS[tuning.unit].rate(machine, tuning.vector_lanes)
+    most = cycles(tuning, context, machine) * machine.threads * rate
     return gemm.g * gemm.m * gemm.n * gemm.k / most
-
-
-def _most(tuning: CpuTuning, machine: CpuMachine) -> float:
-    """Multiply-adds of the unit in a cycle of one core."""
-    unit, lanes = CPU_UNITS[tuning.unit], tuning.vector_lanes
-    if unit.tiles is None:
-        return machine.fma_per_cycle * lanes * unit.packed
-    return unit.tiles.rows * lanes * unit.tiles.rows * unit.packed / unit.tiles.product
 
 
 def _sums(tuning: CpuTuning, prices: Prices) -> float:
@@ -107,7 +100,8 @@ def _sums(tuning: CpuTuning, prices: Prices) -> float:
 
 def tile_cycles(tuning: CpuTuning, machine: CpuMachine) -> float:
     """Cycles of one register tile for one k: products at the rate of multiply-adds, or loads (two a cycle),
-    or a product's latency; and what of the loads they do not hide.  A unit may take several k at once.
+    or a product's latency; and what of the loads they do not hide: of broadcasts none where products last
+    longer.  A unit may take several k at once.
     """
     rows, vectors, unit = tuning.m_per_thread, tuning.vectors, CPU_UNITS[tuning.unit]
     prices = machine.prices
@@ -117,9 +111,11 @@ def tile_cycles(tuning: CpuTuning, machine: CpuMachine) -> float:
         slowest = max(tall * vectors * unit.tiles.product, loads, unit.latency)
         return (slowest + prices.load * loads) / (unit.tiles.rows * unit.packed)
     latency = prices.fma_latency if unit == FMA else unit.latency
-    slowest = max(rows * vectors / machine.fma_per_cycle, (rows + vectors) / 2, latency)
-    broadcast = prices.broadcast + (prices.shift if unit.is_shifted else 0.0)
-    return (slowest + broadcast * rows + prices.load * vectors) / unit.packed
+    products = rows * vectors / machine.fma_per_cycle
+    slowest = max(products * unit.lasts, (rows + vectors) / 2, latency)
+    broadcasts = max(0.0, prices.broadcast * rows - products * (unit.lasts - 1))
+    broadcasts += prices.shift * rows if unit.is_shifted else 0.0
+    return (slowest + broadcasts + prices.load * vectors) / unit.packed
 
 
 def pack_price_a(access: Access, layout: PanelLayout, lanes: int, prices: Prices = PRICES) -> float:

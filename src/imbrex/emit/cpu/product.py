@@ -301,7 +301,7 @@ def _unit(stmt: Product) -> str:
 
 def _held(stmt: Product) -> DType:
     """What panels hold."""
-    return stmt.c.computed if stmt.unit == FMA else stmt.b.buffer.dtype
+    return stmt.unit.panel(stmt.b.buffer.dtype)
 
 
 def _zero(stmt: Product) -> str:

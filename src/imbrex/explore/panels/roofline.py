@@ -104,11 +104,9 @@ def _peak(subject: Subject) -> tuple[float | None, str]:
     if isinstance(machine, CpuMachine):
         assert isinstance(tuning, CpuTuning)
         unit = CPU_UNITS[tuning.unit]
-        if unit.tiles is not None:
-            size = unit.tiles.rows * tuning.vector_lanes * unit.tiles.rows * unit.packed
-            return 2 * size / unit.tiles.product * machine.threads, f"tiles of {tuning.unit}"
-        each = 2 * machine.fma_per_cycle * tuning.vector_lanes * unit.packed
-        return each * machine.threads, f"{tuning.unit} on {counted(machine.threads, 'thread')}"
+        each = 2 * unit.rate(machine, tuning.vector_lanes)
+        where = "tiles of {}" if unit.tiles is not None else f"{{}} on {counted(machine.threads, 'thread')}"
+        return each * machine.threads, where.format(tuning.unit)
     used = instruction_of(subject)
     if used is not None:
         units = machine.compute_units * (1 if machine.has_wgmma else machine.simds)

@@ -21,7 +21,7 @@ from xdsl.irdl import (
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from imbrex.dtype import DTYPES
+from imbrex.dtype import DTYPES, PANELS
 from imbrex.ir.attrs import Extents, Int, Literal
 from imbrex.ir.element import BY_MLIR_NAME
 from imbrex.ir.literal import Reference
@@ -29,12 +29,13 @@ from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.printed import write
 from imbrex.ir.shape import LDS, PRIVATE, Buffer, Size, element_of, is_bytes, shape_of, space_of
 from imbrex.ir.source import expect
+from imbrex.view.mma.vector import CPU_UNITS
 
 COPIES: Final = {
     pair
     for t in DTYPES.values()
     for pair in ((t.mlir_name, t.accumulator.mlir_name), (t.accumulator.mlir_name, t.mlir_name))
-}
+} | {(PANELS[u.held].mlir_name, DTYPES[u.operand].mlir_name) for u in CPU_UNITS.values() if u.held}
 """Element types of destination and source between which a copy converts."""
 
 
@@ -188,7 +189,8 @@ class LdsBarrierOp(MiopenOp):
 
 
 def verify_same_elements(source: SSAValue, dest: SSAValue) -> None:
-    """Copies keep the element type, widen it to its accumulator, or round the accumulator to it.
+    """Copies keep the element type, widen it to its accumulator or to what a unit's panels hold, or round the
+    accumulator to it.
 
     A buffer of bytes takes any.
     """

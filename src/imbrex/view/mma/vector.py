@@ -19,7 +19,7 @@ import numpy as np
 from imbrex.cached import cached_property
 from imbrex.chip import PLAIN, CpuMachine, Unit
 from imbrex.chip.adder import FLUSHED, TO_ODD
-from imbrex.dtype import DTYPES, DType
+from imbrex.dtype import DTYPES, PANELS, DType
 from imbrex.index.map import Map
 from imbrex.view.mma.layout import (
     Side,
@@ -92,12 +92,14 @@ AMX_TILES: Final = Tiles(
 class CpuUnit:
     """One instruction, in every width that there is.
 
-    operand: the type of A and B; empty where it is any and is widened to the type of the sum.  together:
-    elements of each operand that a lane multiplies and adds.  needs: bytes of a vector -> the feature that a
-    machine has it by.  latency: cycles from a sum to the next.  is_shifted: its A is unsigned, so 128 is
-    added on the way to a register, and sums begin at -128 times the sum of B's column.  rows: of C in a
-    vector of sums: 2 where four lanes hold 2 x 2 of them.  adder: how it adds products.
-    tiles: what it computes in, where that is not vectors.
+    operand: the type of A and B; empty where it is any and is widened to the type of the sum.  held: what
+    panels hold of it, where that is wider.  together: elements of each operand that a lane multiplies and
+    adds.  needs: bytes of a vector -> the feature that a machine has it by.  latency: cycles from a sum to
+    the next.  is_shifted: its A is unsigned, so 128 is added on the way to a register, and sums begin at
+    -128 times the sum of B's column.  rows: of C in a vector of sums: 2 where four lanes hold 2 x 2 of them.
+    adder: how it adds products.  products: registers of products on their way to sums, where an instruction
+    of its own adds them.  lasts: how long one takes, in multiply-adds of f32.  tiles: what it computes in,
+    where that is not vectors.
     """
 
     name: str
@@ -110,6 +112,9 @@ class CpuUnit:
     is_shifted: bool = False
     rows: int = 1
     adder: Unit = PLAIN
+    held: str = ""
+    products: int = 0
+    lasts: float = 1.0
     tiles: Tiles | None = None
 
     def __repr__(self) -> str:
@@ -121,6 +126,8 @@ class CpuUnit:
 
     def panel(self, dtype: DType) -> DType:
         """What panels of an operand hold: its own type, or what it is widened to."""
+        if self.held:
+            return PANELS[self.held]
         return DTYPES[self.operand] if self.operand else dtype.accumulator
 
     def a(self, lanes: int) -> Map:
@@ -145,7 +152,7 @@ class CpuUnit:
         """Registers alive in the innermost loop: the accumulators, a row of B, some of A."""
         if self.tiles is not None:
             return -(-rows // self.tiles.rows) * vectors + self.tiles.count - self.tiles.sums
-        return -(-rows // self.rows) * self.rows * vectors + self.rows * vectors + 1
+        return -(-rows // self.rows) * self.rows * vectors + self.rows * vectors + self.products + 1
 
     def available(self, machine: CpuMachine) -> int:
         """Registers that there are."""
@@ -159,8 +166,14 @@ class CpuUnit:
         if self.tiles is not None:
             return self.tiles.sums // vectors * self.tiles.rows
         spared = (3 if machine.vector_registers <= 16 else 1) if vectors == 1 else 0
-        registers = machine.vector_registers - 1 - spared
+        registers = machine.vector_registers - 1 - spared - self.products
         return (registers - self.rows * vectors) // (self.rows * vectors) * self.rows
+
+    def rate(self, machine: CpuMachine, lanes: int) -> float:
+        """Multiply-adds that a core does in a cycle, in vectors of so many sums."""
+        if self.tiles is not None:
+            return self.tiles.rows * lanes * self.tiles.rows * self.packed / self.tiles.product
+        return machine.fma_per_cycle / self.lasts * lanes * self.packed
 
     @cached_property
     def packed(self) -> int:
@@ -183,6 +196,18 @@ VDPBF16PS: Final = CpuUnit(
     6.0,
     "Intel SDM, VDPBF16PS: DAZ and FTZ, MXCSR unread",
     adder=FLUSHED,
+)
+VPMADDWD: Final = CpuUnit(
+    "vpmaddwd",
+    "i8",
+    2,
+    {64: "avx512bw", 32: "avx2"},
+    "exact",
+    1.0,
+    "Intel SDM, VPMADDWD: pairs of s16, and VPADDD, of the latency; how long both take measured on a Zen 3",
+    held="i16",
+    products=1,
+    lasts=1.25,
 )
 VPDPBUSD: Final = CpuUnit(
     "vpdpbusd", "i8", 4, {64: "avx512_vnni", 32: "avx_vnni"}, "exact", 5.0, "Intel SDM, VPDPBUSD: u8 by s8",
@@ -232,7 +257,12 @@ TDPBSSD: Final = CpuUnit(
 )
 
 CPU_UNITS: Final[Mapping[str, CpuUnit]] = {
-    unit.name: unit for unit in (FMA, VDPBF16PS, VPDPBUSD, SDOT, BFDOT, SMMLA, BFMMLA, TDPBF16PS, TDPBSSD)
+    unit.name: unit
+    for unit in (
+        *(FMA, VDPBF16PS, VPMADDWD, VPDPBUSD),
+        *(SDOT, BFDOT, SMMLA, BFMMLA),
+        *(TDPBF16PS, TDPBSSD),
+    )
 }
 
 

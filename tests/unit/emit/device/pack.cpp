@@ -41,14 +41,16 @@ PACK(pack_i8, int32_t, int8_t, width<int32_t>, 4, 2)
 // Units without an instruction, of which word panels can be had on every machine.
 struct pairs_of_bf16;
 struct fours_of_i8;
+struct pairs_of_i8;
 namespace imbrex {
 template <> struct unit<pairs_of_bf16> : narrow_unit<float, bf16> {};
 template <> struct unit<fours_of_i8> : narrow_unit<int32_t, int8_t> {};
+template <> struct unit<pairs_of_i8> : narrow_unit<int32_t, int16_t> {};
 } // namespace imbrex
 
 // The same forms of words.
-template <class U, int L, int MR, int G, class E>
-static void pack_words(int form, E *dst, const E *src, table rows, table lanes, const int32_t *size, int at, int count) {
+template <class U, int L, int MR, int G, class E, class S>
+static void pack_words(int form, E *dst, const S *src, table rows, table lanes, const int32_t *size, int at, int count) {
   typedef word_panels<U> panels;
   typedef sum_of_unit<U> T;
   if (form == 0 || form == 3 || form == 4) {
@@ -69,13 +71,14 @@ static void pack_words(int form, E *dst, const E *src, table rows, table lanes, 
       panels::template transposed<L>(dst, src, view, at);
   }
 }
-#define PACK_WORDS(NAME, U, E, L, MR, G)                                                                               \
-  extern "C" void NAME(int form, E *dst, const E *src, const table *rows, const table *lanes, const int32_t *size,     \
-                       int at, int count) {                                                                            \
+#define PACK_WORDS(NAME, U, S, L, MR, G)                                                                               \
+  extern "C" void NAME(int form, element_of_unit<U> *dst, const S *src, const table *rows, const table *lanes,         \
+                       const int32_t *size, int at, int count) {                                                       \
     pack_words<U, L, MR, G>(form, dst, src, *rows, *lanes, size, at, count);                                           \
   }
 PACK_WORDS(pack_words_bf16, pairs_of_bf16, bf16, 2 * width<float>, 7, 2)
 PACK_WORDS(pack_words_i8, fours_of_i8, int8_t, width<int32_t> + width<int32_t> / 2 + 1, 4, 0)
+PACK_WORDS(pack_words_i16, pairs_of_i8, int8_t, 2 * width<int32_t>, 7, 2)
 
 // How many classes, and whether that were too many: for tests of the law that says so.
 extern "C" int32_t classes(const table *rows, const table *lanes, const int32_t *size) {

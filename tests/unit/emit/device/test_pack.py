@@ -140,11 +140,13 @@ def test_pack_columns(device: Device, map: str) -> None:
     np.testing.assert_array_equal(found, _padded(expected[:, first:].T, 0, depth))
 
 
-WORDS: dict[str, tuple[Any, int, int]] = {  # element, neighbours along k in a word of 32 bits, rows a panel
-    "bf16": (ml_dtypes.bfloat16, 2, 7),
-    "i8": (np.int8, 4, 4),
+WORDS: dict[str, tuple[Any, Any, int, int]] = {
+    "bf16": (ml_dtypes.bfloat16, ml_dtypes.bfloat16, 2, 7),
+    "i8": (np.int8, np.int8, 4, 4),
+    "i16": (np.int8, np.int16, 2, 7),
 }
-WORD_CASES = [(kind, map) for kind in WORDS for map, m in MAPS.items() if kind == "bf16" or there(*m).all()]
+"""Elements in memory and in panels, neighbours along k in a word of 32 bits, rows a panel."""
+WORD_CASES = [(kind, map) for kind in WORDS for map, m in MAPS.items() if kind != "i8" or there(*m).all()]
 
 
 def _in_words(k_major: np.ndarray[Any, Any], together: int) -> np.ndarray[Any, Any]:
@@ -156,11 +158,12 @@ def _in_words(k_major: np.ndarray[Any, Any], together: int) -> np.ndarray[Any, A
 @pytest.mark.parametrize("kind, map", WORD_CASES)
 def test_panels_of_words(device: Device, kind: str, map: str) -> None:
     """`together` neighbours along k side by side, in each form of panel; nothing behind it is written."""
-    element, together, height = WORDS[kind]
-    *_, source, expected, at = _whole(device, kind, map)
+    stored, element, together, height = WORDS[kind]
+    *_, source, expected, at = _whole(device, "i8" if stored == np.int8 else kind, map)
     row_count, lane_count = expected.shape
-    source, expected, w = source.astype(element), expected.astype(element), device.width["f32"]
-    width, vector = 2 * w if kind == "bf16" else w + w // 2 + 1, w * together
+    source = source.astype(stored)
+    expected, w = expected.astype(stored).astype(element), device.width["f32"]
+    width, vector = w + w // 2 + 1 if kind == "i8" else 2 * w, w * together
 
     def packed(form: int, shape: tuple[int, ...], first: int, count: int = 0) -> np.ndarray[Any, Any]:
         found = np.full(int(np.prod(shape)) + vector, -7, element)

@@ -9,7 +9,7 @@ from imbrex.chip import CPU_ISAS
 from imbrex.dtype import DTYPES
 from imbrex.index.map import Dim, Map
 from imbrex.view.gemm import tile
-from imbrex.view.mma.vector import CPU_UNITS, CpuUnit, units_of
+from imbrex.view.mma.vector import CPU_UNITS, CpuUnit, fastest_unit, units_of
 
 LANES = 16
 
@@ -51,6 +51,26 @@ def test_a_vector_of_a_panel_is_what_the_lanes_multiply(unit: CpuUnit) -> None:
 
 def test_levels_without_a_unit_widen() -> None:
     for level in ("avx512", "avx2", "neon", "generic"):
+        pairs = (CPU_UNITS["vpmaddwd"],) if level.startswith("avx") else ()
         for dtype in DTYPES.values():
-            assert units_of(CPU_ISAS[level], dtype) == (CPU_UNITS["fma"],)
+            own = pairs if dtype == DTYPES["i8"] else ()
+            assert units_of(CPU_ISAS[level], dtype) == (CPU_UNITS["fma"], *own)
     assert CPU_UNITS["vpdpbusd"] in units_of(CPU_ISAS["avx_vnni"], DTYPES["i8"])
+
+
+def test_i8_is_multiplied_by_the_most_that_a_level_has() -> None:
+    found = {level: str(fastest_unit(machine, DTYPES["i8"])) for level, machine in CPU_ISAS.items()}
+    x86 = {level: unit for level, unit in found.items() if CPU_ISAS[level].arch == "x86_64"}
+    vnni = ("avx512_bf16", "avx512_vnni", "avx_vnni")
+    pairs = dict.fromkeys(("avx512", "avx2"), "vpmaddwd")
+    assert x86 == {"amx": "tdpbssd", **dict.fromkeys(vnni, "vpdpbusd"), **pairs}
+    assert found["generic"] == found["neon"] == "fma"
+
+
+@pytest.mark.parametrize("unit", [u for u in CPU_UNITS.values() if u.operand], ids=str)
+def test_what_panels_hold_has_room_for_what_is_multiplied(unit: CpuUnit) -> None:
+    """Every value of the operand, and in a word, as wide as a sum, what a lane takes at a time."""
+    operand, held = DTYPES[unit.operand], unit.panel(DTYPES[unit.operand])
+    assert held.largest >= operand.largest and held.accumulator == operand.accumulator
+    if unit.rows == 1:
+        assert held.bytes * unit.together == held.accumulator.bytes

@@ -41,6 +41,7 @@ template <class U, bool IsOfTiles = has_tiles<U>> struct probe {
         else
           sum[i] = unit<U>::multiply(sum[i], a, b);
         IMBREX_PIN(sum[i]);
+        IMBREX_PIN(a); // or products that are added by an instruction of their own would be one, for all sums
       }
     }
     T total{};

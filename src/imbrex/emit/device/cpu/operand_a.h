@@ -101,6 +101,7 @@ template <class U, class S, class View> struct a_packing {
 template <class U, class S, int K, int MR> struct a_columns {
   typedef sum_of_unit<U> T;
   typedef element_of_unit<U> E;
+  typedef words_from<U, S> in;
   static constexpr int ahead = 8, words = round_up(K, has_tiles<U> ? k_width<U> : unit<U>::together);
   static constexpr int least = 8, least_bytes = vector_bytes > 32 ? 192 : 384, enough = (least_bytes - 1) / (MR * int(sizeof(S))) + 1;
   static constexpr int together = enough < least ? least : enough, line = 64 / int(sizeof(S));
@@ -144,7 +145,8 @@ private:
           const mask_t lanes = first_lanes(R - j) & all_lanes<T>;
           if constexpr (has_words<U>)
             word_panels<U>::put(
-                to + j * unit<U>::together, [&](int t) { return load<uint32_t>(from + t * step + j, lanes); }, 0,
+                to + j * unit<U>::together,
+                [&](int t) { return in::bits(load<typename in::lane>(from + t * step + j, lanes)); }, 0,
                 int(k_count - k));
           else
             store<T>(to + j, load<T>(from + j, lanes));
@@ -181,7 +183,8 @@ private:
           typename unit<U>::words square[W] = {};
           for (int w = 0; w < W; ++w)
             for (int t = 0; t < unit<U>::together && k + w * unit<U>::together + t < k_count; ++t)
-              square[w] |= load<uint32_t>(from + (w * unit<U>::together + t) * step, lanes) << (8 * int(sizeof(E)) * t);
+              square[w] |= in::bits(load<typename in::lane>(from + (w * unit<U>::together + t) * step, lanes))
+                           << (8 * int(sizeof(E)) * t);
           transpose<uint32_t>(square);
           for (int m = 0; m < W && j + m < R; ++m)
             __builtin_memcpy(buffer + i * slot<R> + k * R + (j + m) * k_width<U>, &square[m], sizeof(square[m]));

@@ -38,6 +38,7 @@ template <class U> constexpr int words_of_vector = k_width<U> / unit<U>::togethe
 // The bits of an element, as the low ones of a word.
 IMBREX_INLINE uint32_t bits_of(bf16 x) { return x.bits; }
 IMBREX_INLINE uint32_t bits_of(int8_t x) { return uint8_t(x); }
+IMBREX_INLINE uint32_t bits_of(int16_t x) { return uint16_t(x); }
 
 template <int Bytes> struct same_size_bits {
   typedef uint16_t type;
@@ -78,8 +79,9 @@ template <class E> constexpr bool loads_masked<vec<uint32_t>, E> = sizeof(E) <= 
 #endif
 template <class V, class E> IMBREX_INLINE V load_masked(const E *p, uint64_t mask) {
 #if defined(IMBREX_AVX512)
+  if constexpr (sizeof(E) == 1 && sizeof(V) == 32) return (V)_mm256_maskz_loadu_epi8(__mmask32(mask), p);
   if constexpr (sizeof(E) == 2) return (V)_mm512_maskz_loadu_epi16(__mmask32(mask), p);
-  if constexpr (sizeof(E) == 1) return (V)_mm512_maskz_loadu_epi8(__mmask64(mask), p);
+  if constexpr (sizeof(E) == 1 && sizeof(V) == 64) return (V)_mm512_maskz_loadu_epi8(__mmask64(mask), p);
 #endif
   constexpr int count = int(sizeof(V) / sizeof(E));
   alignas(64) E found[count] = {};
@@ -89,6 +91,31 @@ template <class V, class E> IMBREX_INLINE V load_masked(const E *p, uint64_t mas
   __builtin_memcpy(&all, found, sizeof(all));
   return all;
 }
+
+// How elements of S in memory come to words of U's elements: as they are, or widened.
+template <class U, class S, bool IsWidened = !is_same<element_of_unit<U>, S>> struct words_from {
+  typedef uint32_t lane; // what an element is while it is loaded by itself
+  typedef typename unit<U>::words words;
+  typedef words narrow; // a vector's elements, as memory has them
+  IMBREX_INLINE S element(S x) { return x; }
+  IMBREX_INLINE words bits(words x) { return x; }
+  IMBREX_INLINE words widened(narrow x) { return x; }
+  IMBREX_INLINE words load(const S *p) { return unit<U>::load(p); }
+  IMBREX_INLINE words load(const S *p, uint64_t mask) { return load_masked<words>(p, mask); }
+};
+template <class U, class S> struct words_from<U, S, true> {
+  typedef sum_of_unit<U> lane;
+  typedef typename unit<U>::words words;
+  typedef element_of_unit<U> E;
+  static constexpr int count = k_width<U>;
+  typedef typename vector_of<S, count * int(sizeof(S))>::type narrow;
+  typedef typename vector_of<S, count * int(sizeof(S))>::loose narrow_in_memory;
+  IMBREX_INLINE E element(S x) { return E(widen(x)); }
+  IMBREX_INLINE words bits(vec<lane> x) { return (words)x & uint32_t((uint64_t(1) << 8 * sizeof(E)) - 1); }
+  IMBREX_INLINE words widened(narrow x) { return (words)__builtin_convertvector(x, vec<E>); }
+  IMBREX_INLINE words load(const S *p) { return widened(*(const narrow_in_memory *)p); }
+  IMBREX_INLINE words load(const S *p, uint64_t mask) { return widened(load_masked<narrow>(p, mask)); }
+};
 
 template <int Count> struct first_of_word {};
 
@@ -172,6 +199,19 @@ template <> inline constexpr bool has_halves<vdpbf16ps> = true;
 template <> struct half_unit<vdpbf16ps> : half_sums<float> {
   IMBREX_INLINE sums multiply_add(sums c, vec<uint32_t> a, vec<uint32_t> b) {
     return (sums)_mm256_dpbf16_ps((__m256)c, (__m256bh)lower_half(a), (__m256bh)lower_half(b));
+  }
+};
+#endif
+
+// Pairs of bytes to i32, as numbers of 16 bits: a sum of two products of bytes is 2 * 2^14 at most.
+struct vpmaddwd;
+#if defined(IMBREX_AVX512) || defined(IMBREX_AVX2)
+template <> struct unit<vpmaddwd> : narrow_unit<int32_t, int16_t> {
+  // Both instructions at once: a compiler that is free to add to another register moves sums about, and keeps some in memory.
+  IMBREX_INLINE vec<int32_t> multiply_add(vec<int32_t> c, words a, words b) {
+    vec<int32_t> product;
+    asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+v"(c), "=&v"(product) : "v"(a), "v"(b));
+    return c;
   }
 };
 #endif

@@ -96,6 +96,25 @@ IMBREX_PLAIN_IO(double, pd, lanes64, __m256d, double)
 IMBREX_PLAIN_IO(int32_t, epi32, lanes32, __m256i, int)
 #undef IMBREX_PLAIN_IO
 
+template <> struct lanes_io<int32_t, int8_t> {
+  IMBREX_INLINE vec<int32_t> load(const int8_t *p) {
+    return (vec<int32_t>)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p));
+  }
+  IMBREX_INLINE vec<int32_t> load(const int8_t *p, mask_t mask, vec<int32_t> other) {
+    if (mask == all_lanes<int32_t>) return load(p);
+    for (int j = 0; j < width<int32_t>; ++j)
+      if (mask >> j & 1) other[j] = p[j];
+    return other;
+  }
+  IMBREX_INLINE void store(int8_t *p, vec<int32_t> v, mask_t mask) {
+    for (int j = 0; j < width<int32_t>; ++j)
+      if (mask >> j & 1) p[j] = int8_t(v[j]);
+  }
+  IMBREX_INLINE void store(int8_t *p, vec<int32_t> v) {
+    *(vector_of<int8_t, 8>::loose *)p = __builtin_convertvector(v, vector_of<int8_t, 8>::type);
+  }
+};
+
 // First lanes by halves: under a mask they take an AMD core 12 cycles.
 template <class T> IMBREX_INLINE void store_halves(T *p, vec<T> all, mask_t mask) {
   if (mask == all_lanes<T>) return lanes_io<T, T>::store(p, all);
