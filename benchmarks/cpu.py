@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from itertools import groupby, product
 from pathlib import Path
 
@@ -46,12 +47,13 @@ def main() -> int:
 def run(drawn: list[Drawn], threads: list[int], rivals: list[Peer], options: argparse.Namespace) -> int:
     """1 where a result is wrong."""
     rows: list[tuple[str, Row]] = []
-    with Apart() as apart:
-        for number, (one, count) in enumerate(product(drawn, threads), 1):
-            kernel, own = compile(one.problem, threads=count), [r for r in rivals if r.name in one.peers]
-            row = measured(kernel, own, count, apart, budget_s=options.seconds)
-            rows.append((one.kind, row))
-            print(f"{number:3d}/{len(drawn) * len(threads)} {one.kind}: {told(one, row)}", flush=True)
+    try:
+        for pair in timed(drawn, threads, rivals, options.seconds):
+            rows.append(pair)
+    except KeyboardInterrupt:
+        print("stopped; what was measured until then:")
+    if not rows:
+        return 1
     write_report(report([row for _, row in rows], rivals), Path(options.output))
     by_kind = [
         (f"{kind}, {count} thread{'s'[: count != 1]}", [row for _, row in group])
@@ -64,6 +66,18 @@ def run(drawn: list[Drawn], threads: list[int], rivals: list[Peer], options: arg
     ratios = [ratio for _, group in compared for ratio in group]
     print(f"{sum(ratio < LEAST for ratio in ratios)} of {len(ratios)} under {LEAST}; wrote {options.output}")
     return int(not all(row.is_right for _, row in rows))
+
+
+def timed(
+    drawn: list[Drawn], threads: list[int], rivals: list[Peer], seconds: float
+) -> Iterator[tuple[str, Row]]:
+    """Kinds and rows, each told as it comes."""
+    with Apart() as apart:
+        for number, (one, count) in enumerate(product(drawn, threads), 1):
+            kernel, own = compile(one.problem, threads=count), [r for r in rivals if r.name in one.peers]
+            row = measured(kernel, own, count, apart, budget_s=seconds)
+            print(f"{number:3d}/{len(drawn) * len(threads)} {one.kind}: {told(one, row)}", flush=True)
+            yield one.kind, row
 
 
 def against(rows: list[Row]) -> list[float]:
