@@ -1,6 +1,6 @@
 """Problems that nobody has looked at, by a seed, on this CPU: our kernels beside NumPy and PyTorch.
 
-    python benchmarks/cpu.py --lot 7                         some 150 problems, one thread
+    python benchmarks/cpu.py --lot 7                         162 problems, one thread
     python benchmarks/cpu.py --lot 7 --kinds squares,skinny --threads 1,all
 
 Each contender has a process of its own, they take turns, and medians are compared.  Every result is checked
@@ -48,8 +48,7 @@ def run(drawn: list[Drawn], threads: list[int], rivals: list[Peer], options: arg
     """1 where a result is wrong."""
     rows: list[tuple[str, Row]] = []
     try:
-        for pair in timed(drawn, threads, rivals, options.seconds):
-            rows.append(pair)
+        rows.extend(timed(drawn, threads, rivals, options.seconds))  # those until it is stopped
     except KeyboardInterrupt:
         print("stopped; what was measured until then:")
     if not rows:

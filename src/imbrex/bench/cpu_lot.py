@@ -1,4 +1,4 @@
-"""The lot of the CPU's speed table: 150 problems of few images, of the kinds that its pages speak of."""
+"""The lot of the CPU's speed table: 162 problems of few images, of the kinds that its pages speak of."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from imbrex.chip import CPU_ISAS, PRICES, Level, Prices
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu.columns import HALVES, LANES_SUMMED, last_columns, repays
 from imbrex.config.cpu.cost import ceiling_share, cycles
-from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.cpu.plan import COLUMN_BYTES, COLUMNS_TOGETHER, WIDE_VECTOR, CpuTuning
 from imbrex.config.cpu.space import cpu_space
 from imbrex.dtype import BF16, F16, F32
 from imbrex.emit.bundle import device_headers
@@ -147,6 +147,13 @@ def test_kernels_weigh_halves_and_sums_of_lanes_as_the_model_does() -> None:
     assert f"lanes_summed = {LANES_SUMMED};" in headers["device/cpu/product.h"]
     single, words = (int(8 * part) for part in HALVES)
     assert f"half_takes = unit<U>::together > 1 ? {words} : {single};" in headers["device/cpu/unit.h"]
+
+
+def test_kernels_cut_as_many_panels_at_a_time_as_the_plan_has_room_for() -> None:
+    narrow, wide = COLUMN_BYTES
+    header = device_headers("cpu")["device/cpu/operand_a.h"]
+    bytes_together = f"least_bytes = vector_bytes > {WIDE_VECTOR // 2} ? {wide} : {narrow}"
+    assert f"least = {COLUMNS_TOGETHER}, {bytes_together}," in header
 
 
 def test_columns_that_are_summed_along_k_are_no_panel() -> None:
