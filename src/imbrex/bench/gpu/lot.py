@@ -12,7 +12,7 @@ from imbrex.bench.lot import Found, Kind, Windows, drawn_lot, one
 from imbrex.problem import Gemm
 from imbrex.problem.conv import DIRECTIONS, Direction
 
-__all__ = ["lot"]
+__all__ = ["KINDS", "OTHER_KINDS", "lot"]
 
 HALVES = ("f16", "bf16")
 
@@ -32,8 +32,9 @@ WINDOWS = Windows(drawn.BATCHES, drawn.IMAGES, drawn.MOST_FLOPS)
 
 
 def lot(seed: int, names: Iterable[str] | None = None) -> list[Entry]:
-    """The entries of one lot, of the kinds of these names or of all."""
-    return [Entry(*drawn_one) for drawn_one in drawn_lot(KINDS, seed, names)]
+    """The entries of one lot, of the kinds of these names or of all of KINDS."""
+    drawn_ones = drawn_lot(KINDS | OTHER_KINDS, seed, KINDS if names is None else names)
+    return [Entry(*drawn_one) for drawn_one in drawn_ones]
 
 
 def _products(dtypes: tuple[str, ...], microseconds: tuple[float, float], random: Random) -> Found:
@@ -123,7 +124,51 @@ def _unusual(layout: str, random: Random) -> Found:
         )
 
 
+def _few_rows(dtypes: tuple[str, ...], random: Random) -> Found:
+    """Two of three with 96 to 320 rows, the others with 17 to 64, by wide and deep."""
+    while True:
+        m = round(_between(random, *one(random, ((96, 320), (96, 320), (17, 64)))))
+        n, k = 8 * round(_between(random, 256, 2048)), 8 * round(_between(random, 512, 4096))
+        yield from _product(random, m, n, k, one(random, dtypes))
+
+
+def _tall(dtypes: tuple[str, ...], random: Random) -> Found:
+    """One side of 1000 to 4000, the other of 256 to 1500, and deep."""
+    while True:
+        long, short = 8 * round(_between(random, 125, 500)), 8 * round(_between(random, 32, 188))
+        m, n = (long, short) if random.random() < 0.5 else (short, long)
+        yield from _product(random, m, n, 8 * round(_between(random, 250, 1500)), one(random, dtypes))
+
+
+def _between(random: Random, least: float, most: float) -> float:
+    """Log-uniform."""
+    return least * (most / least) ** random.random()
+
+
+def _product(random: Random, m: int, n: int, k: int, dtype: str) -> Found:
+    """A product that needs no copies of its operands, by all letters of 16 bits, or none where it would be
+    too large.
+    """
+    is_wide = dtype in HALVES
+    letters = one(random, drawn.LETTERS if is_wide else ("tn",))
+    m = 8 * round(m / 8) if letters[1] == "t" else m
+    k = k if is_wide else 16 * round(k / 16)
+    if n * k <= 3e8:
+        a, b = letters[1] == "t", letters[0] == "t"
+        yield f"{dtype} {letters} {m}x{n}x{k}", Gemm(m, n, k, transpose_a=a, transpose_b=b, dtype=dtype), 1
+
+
+def _bytes(dtype: str, random: Random) -> Found:
+    """Products of 8 bits that need no copies of their operands."""
+    found = drawn.products(int(1e9 * random.random()), 1000, (dtype,), ("tn",), (5, 200))
+    for title, problem, count in found:
+        assert isinstance(problem, Gemm), problem
+        if problem.k % 16 == 0:
+            yield title, problem, count
+
+
 LIBRARIES = ("torch", "lt")
+BYTES = ("f8e4m3fn", "i8")
 
 
 def _windows(layout: str) -> dict[str, Kind]:
@@ -155,3 +200,12 @@ KINDS: dict[str, Kind] = {
     **_windows("nhwc"),
 }
 """What a lot has, in the order in which it is drawn."""
+
+OTHER_KINDS: dict[str, Kind] = {
+    "few rows": Kind(30, partial(_few_rows, HALVES), LIBRARIES),
+    "tall": Kind(30, partial(_tall, HALVES), LIBRARIES),
+    **{f"{dtype} tn": Kind(30, partial(_bytes, dtype), LIBRARIES) for dtype in BYTES},
+    "few rows of bytes": Kind(15, partial(_few_rows, BYTES), LIBRARIES),
+    "tall of bytes": Kind(15, partial(_tall, BYTES), LIBRARIES),
+}
+"""What is drawn only where it is named: kinds that picks lost on."""
