@@ -3,10 +3,10 @@
     python benchmarks/correction.py TIMES... -o src/imbrex/config/warpgroup/correction.json
     python benchmarks/correction.py TIMES... --left-out 5
 
-TIMES: tables of tests/unit/config/warpgroup/data, databases of `imbrex tune`, or texts of `imbrex db export`,
-as they are or by gzip.  `--left-out N` fits N times, a part of the problems left out at a time, and prints
-how much slower picks of those are than the fastest that was timed.  It needs PyTorch, and takes a minute on a
-GPU, some ten without.
+TIMES: tables of benchmarks/times.py and of tests/unit/config/warpgroup/data, databases of `imbrex tune`, or
+texts of `imbrex db export`, as they are or by gzip.  `--left-out N` fits N times, a part of the problems left
+out at a time, and prints how much slower picks of those are than the fastest that was timed.  It needs
+PyTorch, and takes a minute on a GPU, some ten without.
 
 What is fitted are differences: of the errors of one problem's tunings the mean is taken off, in the loss
 itself, so that networks need not know what a problem as a whole takes.
@@ -128,28 +128,33 @@ class Series:
 def series_of(path: Path) -> Iterator[Series]:
     """All problems of a table or a database that are corrected and have two tunings and more."""
     found = _of_table(path) if ".json" in path.suffixes else _of_database(path)
-    timed = defaultdict[tuple[str, int], dict[tuple[WarpgroupTuning, TileSchedule], float]](dict)
+    timed = defaultdict[tuple[str, Run], dict[tuple[WarpgroupTuning, TileSchedule], float]](dict)
     for problem, run, tuning, schedule, us, when in found:
         if isinstance(tuning, WarpgroupTuning) and when >= SINCE.get(schedule.mode, ""):
             known = timed[problem, run]
             known[tuning, schedule] = min(us, known.get((tuning, schedule), us))
-    for (problem, _), times in timed.items():
+    for (problem, (_, kind)), times in timed.items():
         context = _context(problem)
         legal = {key: us for key, us in times.items() if not check(key[0], context, WARPGROUPS)}
         plans = tuple((tuning.plan(context), schedule) for tuning, schedule in legal)
         if len(plans) > 1 and is_corrected(plans[0][0]):
-            yield Series(path.name.partition(".")[0], problem, plans, np.log([*legal.values()]))
+            source = path.name.partition(".")[0]
+            times_of = np.log([*legal.values()])
+            yield Series(f"{source}, {kind}" if kind else source, problem, plans, times_of)
 
 
-Time: TypeAlias = tuple[str, int, Any, TileSchedule, float, str]
-"""Problem, the run that a time compares within, tuning, schedule, us, and when, if it is known."""
+Run: TypeAlias = tuple[int, str]
+"""What times compare within: a number, and the kind of its problem, if it is known."""
+Time: TypeAlias = tuple[str, Run, Any, TileSchedule, float, str]
+"""Problem, run, tuning, schedule, us, and when, if it is known."""
 
 
 def _of_table(path: Path) -> Iterator[Time]:
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     table = json.loads(data)
     when = table.get("when", "")
-    for run, row in enumerate(table["series"]):
+    for number, row in enumerate(table["series"]):
+        run = number, row.get("kind", "")
         for tuning, schedule, us in row["measured"]:
             yield row["problem"], run, parse(f"v1:warpgroup:{tuning}"), schedule_of(schedule), us, when
 
@@ -167,7 +172,8 @@ def _of_database(path: Path) -> Iterator[Time]:
             chosen = configuration.parse(record.configuration)
             if chosen.algorithm in ("direct", "v4r4", "v4r1") and len(chosen.products) == 1:
                 (product,) = chosen.products
-                yield unit.problem, 0, product.tuning, product.schedule, record.median_ns / 1e3, record.when
+                us = record.median_ns / 1e3
+                yield unit.problem, (0, ""), product.tuning, product.schedule, us, record.when
 
 
 def _context(text: str) -> Any:

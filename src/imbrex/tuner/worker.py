@@ -40,7 +40,7 @@ from imbrex.verify.reference import Reference, reference
 from imbrex.verify.unit import unit_of
 from imbrex.verify.verdict import Verdict
 
-__all__ = ["answer"]
+__all__ = ["answer", "wrong_on_gpu"]
 
 FEW_SAMPLES: Final = 3
 """Samples after which a hopeless candidate is left."""
@@ -127,7 +127,7 @@ def _problem(text: str) -> Problem:
 def _wrong(kernel: Kernel) -> str | None:
     """What is wrong with its result on whole numbers; None where it is right."""
     if not kernel.target.is_native:
-        return _wrong_on_gpu(kernel)
+        return wrong_on_gpu(kernel)
     operands, truth = _operands_and_reference(kernel.problem)
     fresh = random_operands(kernel.problem, 0, "integer").arrays
     kernel(*(fresh[o.role] for o in kernel.problem.operands))
@@ -140,9 +140,9 @@ def _wrong(kernel: Kernel) -> str | None:
     return None if found.is_right else str(found)
 
 
-def _wrong_on_gpu(kernel: Kernel) -> str | None:
-    """The same on a GPU, by what the GPU computes in float64 where it can: NumPy would take longer than all
-    else of a trial.
+def wrong_on_gpu(kernel: Kernel) -> str | None:
+    """What is wrong with its result on whole numbers on a GPU, by what the GPU computes in float64 where it
+    can: NumPy would take longer than all else of a trial.
     """
     if kernel.target.is_cuda and has_device():
         unit = unit_of(kernel.target.chip, kernel.problem.dtype)
