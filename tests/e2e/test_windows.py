@@ -126,6 +126,25 @@ def test_gradients_under_strides(case: tuple[str, str], lie: str) -> None:
         assert str(compile(problem, threads=2, config=strips).check()).startswith("right")
 
 
+IN_PLACE = (
+    ("-c 48 -H 9 -W 23 -k 48 -g 48 -y 3 -x 3 -p 1 -q 1", 1, (16, 48)),
+    ("-c 48 -H 9 -W 23 -k 48 -g 48 -y 3 -x 5 -p 1 -q 2 -u 2 -v 2", 1, (48,)),
+    ("-c 64 -H 13 -W 8 -k 64 -g 64 -y 5 -x 3 -p 2 -q 1 -u 2 -v 1", 2, (32, 64)),
+    ("-c 512 -H 7 -W 14 -k 512 -g 512 -y 3 -x 3 -p 1 -q 1", 1, (512,)),
+)
+"""Whole vectors of channels that are read where they lie: some, and all, whose rows share sets of a cache."""
+
+
+@pytest.mark.parametrize("case", IN_PLACE)
+def test_channels_are_read_in_place(case: tuple[str, int, tuple[int, ...]]) -> None:
+    edge, direction, slots = case
+    (problem,) = parse_problem(line(edge, direction, LAST))
+    boxes = served_boxes(strips_shape(task_of(problem)), CPU_ISAS[host_isa().level])
+    for count in slots:
+        for box in [b for b in boxes if b.slots == count][:: max(1, len(boxes) // 24)][:4]:
+            assert str(compile(problem, threads=2, config=spelled(box)).check()).startswith("right")
+
+
 TYPES = ("convfp16", "convbfp16", "convint8")
 
 

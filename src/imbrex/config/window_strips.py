@@ -26,6 +26,7 @@ from imbrex.config.strips import (
     strips_of,
     strips_that_serve,
 )
+from imbrex.config.windows_in_place import lies, met_size, reading_cycles, wide_slots
 from imbrex.view.conv.strips import Strips
 
 __all__ = ["chosen_box", "served_boxes", "window_cycles", "window_team", "workgroup_strips"]
@@ -83,20 +84,46 @@ def served_boxes(shape: Shape, machine: Machine) -> tuple[Box, ...]:
     """The boxes that suit memory and registers."""
     if not isinstance(machine, CpuMachine):
         return strips_that_serve(shape)
-    rows, columns = shape.written_size
-    slots = _slots(shape, machine.lanes(4))
+    (rows, columns), lanes = shape.written_size, machine.lanes(4)
+    slots = _slots(shape, lanes)
     if _is_filters(shape):
         fewest = min(slots)
         fitting = (s for s in sorted(slots) if s == fewest or filter_row_bytes(shape, s) <= MOST_ROW_BYTES)
         return tuple(Box(s, columns, rows) for s in fitting)
-    down, across = shape.phases
-    heights = sorted({_part(rows, part, down) for part in PARTS}, reverse=True)
-    parts = PARTS if _is_deep(shape) else (1,)
-    widths = sorted({_part(columns, part, across) for part in parts}, reverse=True)
-    boxes = [Box(s, w, r) for w in widths for s in sorted(slots) for r in heights]
-    held = {box: _ring_bytes(shape, box, machine.lanes(4)) for box in boxes}
-    most = max(RING * machine.l1_bytes, min(held.values()))
-    return tuple(box for box in boxes if held[box] <= most)
+    in_place, ringed = _boxes_in_place(shape, lanes), _ringed_boxes(shape, slots)
+    held = {box: _ring_bytes(shape, box, lanes) for box in ringed if not lies(shape, box, lanes)}
+    most = max(RING * machine.l1_bytes, min(held.values(), default=0))
+    fitting = (box for box in ringed if held.get(box, 0) <= most)
+    return tuple(dict.fromkeys((*fitting, *in_place)))
+
+
+def _ringed_boxes(shape: Shape, slots: set[int]) -> list[Box]:
+    """The boxes of so many channels; of columns parts, too, where a group has several channels."""
+    (rows, columns), (down, across) = shape.written_size, shape.phases
+    heights = _parts(rows, PARTS, down)
+    return [
+        Box(s, w, r)
+        for w in _parts(columns, PARTS if _is_deep(shape) else (1,), across)
+        for s in sorted(slots)
+        for r in heights
+    ]
+
+
+def _boxes_in_place(shape: Shape, lanes: int) -> list[Box]:
+    """The boxes whose windows are read where they lie."""
+    (rows, columns), (down, across) = shape.written_size, shape.phases
+    boxes = (
+        Box(s, w, r)
+        for w in _parts(columns, PARTS, across)
+        for s in sorted(wide_slots(shape, lanes))
+        for r in _parts(rows, PARTS, down)
+    )
+    return [box for box in boxes if lies(shape, box, lanes)]
+
+
+def _parts(size: int, parts: tuple[int, ...], unit: int) -> list[int]:
+    """An axis in so many parts, of whole units, the largest first."""
+    return sorted({_part(size, part, unit) for part in parts}, reverse=True)
 
 
 def _part(size: int, parts: int, unit: int) -> int:
@@ -135,11 +162,13 @@ def window_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
     conv, prices, lanes = shape.conv, machine.prices, machine.lanes(4)
     rows, columns = box.rows, box.columns
     by_column = 1 if shape.is_back else conv.width.stride
-    read, across = _read(shape, box)
+    read, across = met_size(shape, box)
     vectors, depth, phases = float(-(-box.slots // lanes)), shape.depth, prod(shape.phases)
     taps = conv.height.window * conv.width.window * depth
     if _is_by_lanes(shape, box):
         fetch = read * across * _fetched(shape, box, vectors, lanes) * prices.copy
+        if shape.is_channels_last and not _is_deep(shape):
+            fetch = _reading(shape, box, machine, fetch)
         sums, store = rows * columns * vectors, prices.store_in_place
         if not shape.is_channels_last:
             turned = vectors if box.slots > shape.filters else -(-depth // lanes)
@@ -161,14 +190,17 @@ def window_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
     return _workgroups(shape, box) * (fetch + sums * (taps / phases * each + store) + hold)
 
 
-def _read(shape: Shape, box: Box) -> tuple[int, int]:
-    """Rows and columns of a workgroup's windows."""
-    axes, written = (shape.conv.height, shape.conv.width), (box.rows, box.columns)
-    height, width = (
-        ((size - 1) * (1 if shape.is_back else axis.stride) + (axis.window - 1) * axis.dilation) // phases + 1
-        for axis, size, phases in zip(axes, written, shape.phases, strict=True)
-    )
-    return height, width
+def _reading(shape: Shape, box: Box, machine: CpuMachine, fetched: float) -> float:
+    """Cycles in which a workgroup's windows of channels come: where they lie, but for a last workgroup of
+    fewer channels, or in so many cycles through a ring.
+    """
+    ringed = reading_cycles(shape, box, machine, fetched)
+    if not lies(shape, box, machine.lanes(4)):
+        return ringed
+    whole, left = divmod(shape.channels, box.slots)
+    taps = shape.conv.height.window * shape.conv.width.window
+    in_place = reading_cycles(shape, box, machine) + taps * (box.slots - machine.lanes(4)) * TAP
+    return (whole * in_place + ringed * (left > 0)) / (whole + (left > 0))
 
 
 def _filter_cycles(shape: Shape, box: Box, machine: CpuMachine) -> float:
@@ -245,7 +277,7 @@ def _ring_bytes(shape: Shape, box: Box, lanes: int) -> int:
     if not _is_deep(shape):
         across, each = shape.read_size[1] + width.window, box.slots
     else:
-        across = _read(shape, box)[1]
+        across = met_size(shape, box)[1]
         each = box.slots * (1 if _is_turned(shape, lanes) else shape.depth)
         if shape.filters >= box.slots:
             each = shape.depth

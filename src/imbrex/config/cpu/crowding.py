@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import gcd
 from typing import Final
 
-__all__ = ["comes_anew", "crowds", "loses_lines", "repays_clearing", "spreads"]
+__all__ = ["comes_anew", "crowds", "loses_lines", "repays_clearing", "spreads", "stays_near"]
 
 SET_BYTES: Final = 4096
 """Addresses this far apart share a set of L1: 64 sets of 64 bytes on all current x86 and Arm cores."""
+WAYS: Final = 8
 MOST_CROWDED: Final = 9
 """Rows in one set that still leave the cache some room: 8 ways, and one that comes and goes."""
 
@@ -63,6 +64,16 @@ def repays_clearing(visits: int, multiplied: int) -> bool:
     each of so many visits, for so few multiply-adds that these do not hide it?
     """
     return multiplied < HIDING and visits >= LEAST_VISITS
+
+
+def stays_near(apart_bytes: int, rows: int, vectors: int, taps: int) -> bool:
+    """May `rows` of so many vectors, each so far from the next, be met again where they lie?
+
+    A line that comes from L2 hides behind the multiply-adds of some taps.  The device's `stays_near`, too.
+    """
+    lines = -(-apart_bytes // LINE)
+    sets = max(1, SET_BYTES // LINE // (lines & -lines))
+    return WAYS * sets * taps > 2 * rows * vectors
 
 
 def spreads(apart_bytes: int) -> bool:

@@ -17,8 +17,9 @@ def scratch_member(stmt: Windows | FilterSums) -> str:
         return f"imbrex::filter_sums<{stmt.computed.c_name}, {stmt.lanes}, {axes}, {counts}> filter_sums;"
     axes = ", ".join(_axis(axis) for axis in (stmt.height, stmt.width))
     along = "true" if stmt.is_along_lanes else "false"
-    groups = f", {stmt.depth}, {stmt.shared}" if stmt.depth * stmt.shared > 1 or stmt.is_turned else ""
-    groups += ", true" if stmt.is_turned else ""
+    is_other = stmt.is_turned or stmt.is_in_place
+    groups = f", {stmt.depth}, {stmt.shared}" if stmt.depth * stmt.shared > 1 or is_other else ""
+    groups += (", true" if stmt.is_turned else ", false, true") if is_other else ""
     return f"imbrex::windows<{stmt.sums.computed.c_name}, {along}, {stmt.lanes}, {axes}{groups}> windows;"
 
 

@@ -284,8 +284,8 @@ class Windows:
     where the row of y is that of `Sliding`, and the group of a lane is lane // shared.
 
     lanes: channels that are written.  is_along_lanes: vectors run along them, else along columns.  is_turned:
-    along lanes, and neighbours in memory are columns.  depth: channels of a group that are read.  sums: rows
-    and lanes as `finish` knows them.
+    along lanes, and neighbours in memory are columns.  is_in_place: whole vectors of lanes may be read where
+    they lie.  depth: channels of a group that are read.  sums: rows and lanes as `finish` knows them.
     """
 
     filter: Grid
@@ -298,6 +298,7 @@ class Windows:
     shared: int
     is_along_lanes: bool
     is_turned: bool
+    is_in_place: bool
     sums: Window
     finish: Finishing | None = None
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from math import gcd
 
+from imbrex.config.cpu.crowding import stays_near
 from imbrex.index.atom import Mod
 from imbrex.index.expr import Lin, lin, select, var
 from imbrex.index.rule import Guard
@@ -55,9 +56,12 @@ def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
     member, *more = _members(taps.offset, lanes, shared)
     of_taps = (_coefficient(taps.offset, "y"), _coefficient(taps.offset, "x"), member, deep[0], *more)
     written = _grid(c, ("row", "column", "lane"), count, [rows, columns, lanes])
+    met = _window_grid(window, count, (height, width), (*steps, group, deep[1]))
+    is_turned = is_along_lanes and steps[1] == written.steps[1] == 1 != (group if shared < lanes else deep[1])
+    is_plain = is_along_lanes and not is_turned and depth == shared == 1
     return Windows(
         _grid(taps, ("y", "x", "lane"), count, [y, x, lanes], of_taps),
-        _window_grid(window, count, (height, width), (*steps, group, deep[1])),
+        met,
         written,
         height,
         width,
@@ -65,10 +69,19 @@ def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
         depth,
         shared,
         is_along_lanes,
-        is_along_lanes and steps[1] == written.steps[1] == 1 != (group if shared < lanes else deep[1]),
+        is_turned,
+        is_plain and element_type(op.window) == sums.computed and _lies_near(met, height, width, lanes),
         sums,
         _finishing(op, sums, count, is_along_lanes, reader),
     )
+
+
+def _lies_near(window: Grid, height: Sliding, width: Sliding, lanes: int) -> bool:
+    """Are all lanes neighbours that exist, and columns these only, or rows that a cache can keep?"""
+    if window.steps[2] != 1 or window.ends[2] != lin(lanes):
+        return False
+    apart_bytes = window.steps[1] * window.base.buffer.dtype.bytes
+    return window.steps[1] == lanes or stays_near(apart_bytes, height.taps, width.extent, width.taps)
 
 
 def filter_sums(op: ThreadwiseFilterSumsOp, reader: Reader) -> FilterSums:

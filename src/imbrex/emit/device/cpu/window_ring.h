@@ -14,7 +14,7 @@ template <class Sizes> struct window_ring : window_taps<Sizes> {
     Sizes::along, Sizes::apart, Sizes::fetched, Sizes::deep, Sizes::column_size, Sizes::step, Sizes::row_size,
     Sizes::ring_rows;
 
-  alignas(64) T ring[ring_rows * row_size];
+  alignas(64) T ring[Sizes::has_no_ring ? W : ring_rows * row_size];
   mask_t exist[AlongLanes ? vectors : deep / W];
   mask_t exist_both[AlongLanes ? 1 : fetched / W]; // of two remainders, as they lie
 

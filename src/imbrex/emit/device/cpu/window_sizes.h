@@ -44,7 +44,8 @@ template <int Out, int Taps, int Stride, int Dilation, int Up = 1, int Shift = 0
   static constexpr int end(int p) { return (p * Stride + (Taps - 1) * Dilation + Shift) / Up + 1; }
 };
 
-template <class T_, bool AlongLanes_, int Lanes_, class H_, class X_, int Depth_, int Shared_, bool Planes_> struct window_sizes {
+template <class T_, bool AlongLanes_, int Lanes_, class H_, class X_, int Depth_, int Shared_, bool Planes_, bool InPlace_>
+struct window_sizes {
   typedef T_ T;
   typedef H_ H;
   typedef X_ X;
@@ -74,6 +75,7 @@ template <class T_, bool AlongLanes_, int Lanes_, class H_, class X_, int Depth_
   static constexpr bool is_row_by_row = rows_at_once < (H::up > 1 ? H::up : 2) || (is_side_by_side && H::up > 1);
   static constexpr int row_unit = is_row_by_row ? 1 : H::up, R = is_row_by_row ? 1 : whole_units(H::out, rows_at_once, H::up);
   static constexpr bool is_shared_along = AlongLanes && is_written_out && P + X::taps < (vector_bytes == 32 ? 15 : 30);
+  static constexpr bool has_no_ring = InPlace_ && is_shared_along && Lanes % W == 0;
   static constexpr int reach = X::up == 1 ? (X::taps - 1) * X::dilation / X::stride : X::extent_of(X::up) - 1; // of a vector
   static constexpr int apart = round_up(along / X::up * W + reach, W); // of one remainder
   static constexpr int fetched = round_up((X::extent + X::stride - 1) / X::stride, W); // of these, that some sum meets

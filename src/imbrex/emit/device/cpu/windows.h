@@ -10,9 +10,10 @@ namespace imbrex {
 
 template <class A> const A &value_of(); // in types only
 
-template <class T, bool AlongLanes, int Lanes, class H, class X, int Depth = 1, int Shared = 1, bool Planes = false>
-struct windows : window_ring<window_sizes<T, AlongLanes, Lanes, H, X, Depth, Shared, Planes>> {
-  typedef window_sizes<T, AlongLanes, Lanes, H, X, Depth, Shared, Planes> Sizes;
+template <class T, bool AlongLanes, int Lanes, class H, class X, int Depth = 1, int Shared = 1, bool Planes = false,
+          bool InPlace = false>
+struct windows : window_ring<window_sizes<T, AlongLanes, Lanes, H, X, Depth, Shared, Planes, InPlace>> {
+  typedef window_sizes<T, AlongLanes, Lanes, H, X, Depth, Shared, Planes, InPlace> Sizes;
   using Sizes::W, Sizes::registers, Sizes::is_one_group, Sizes::is_turned, Sizes::vectors, Sizes::L, Sizes::along,
     Sizes::F, Sizes::blocks, Sizes::is_side_by_side, Sizes::side, Sizes::P, Sizes::is_written_out, Sizes::R,
     Sizes::is_shared_along, Sizes::apart, Sizes::fetched, Sizes::deep, Sizes::column_size, Sizes::step,
@@ -26,6 +27,7 @@ struct windows : window_ring<window_sizes<T, AlongLanes, Lanes, H, X, Depth, Sha
       this->hold_side_by_side(filter);
     else
       this->hold(filter);
+    if constexpr (Sizes::has_no_ring) return sum_in_place(window, c, act);
     if constexpr (is_in_place<S>)
       if (window.step[2] == 1 && L <= window.end[2] && stays_near<T>(window.step[1], H::taps, X::extent, X::taps))
         return sum_in_place(window, c, act);
@@ -53,11 +55,12 @@ private:
 
   template <class S, class D, class Act> void sum_in_place(const grid<S> &window, const grid<D> &c, const Act &act) {
     constexpr int whole = along / P * P, rest = along - whole;
-    for (int row = 0; row < H::out && row < c.end[0]; ++row)
-      for (int v = 0; v < vectors; ++v) {
-        for (int p = 0; p < whole; p += P) sum_tile_in_place<P>(row, p, v, window, c, act);
-        if constexpr (rest > 0) sum_tile_in_place<rest>(row, whole, v, window, c, act);
-      }
+    for (int row = 0; row < H::out && row < c.end[0]; ++row) {
+      for (int p = 0; p < whole; p += P)
+        for (int v = 0; v < vectors; ++v) sum_tile_in_place<P>(row, p, v, window, c, act);
+      if constexpr (rest > 0)
+        for (int v = 0; v < vectors; ++v) sum_tile_in_place<rest>(row, whole, v, window, c, act);
+    }
   }
   template <int Count, class S, class D, class Act>
   void sum_tile_in_place(int row, int first, int v, const grid<S> &window, const grid<D> &c, const Act &act) {
