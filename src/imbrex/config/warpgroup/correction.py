@@ -41,7 +41,7 @@ from imbrex.config.warpgroup.tile import Tile
 from imbrex.config.warpgroup.tunings import Column, Tunings
 from imbrex.view.work.streamk import CLUSTERED
 
-__all__ = ["Networks", "corrected", "corrects", "inputs", "is_corrected", "log_correction"]
+__all__ = ["Networks", "corrected", "corrects", "inputs", "is_corrected", "log_correction", "networks_of"]
 
 NEARLY: Final = 1.4
 """Cycles over the fewest up to which candidates of a problem are corrected."""
@@ -147,8 +147,13 @@ def _is_in_time(cycles: float) -> bool:
 
 @cache
 def _networks() -> Networks:
-    read = json.loads(FILE.read_text(encoding="utf-8"))
-    assert read["terms"] == list(Terms._fields), "correction.json is of other terms: make it anew"
+    return networks_of(FILE)
+
+
+def networks_of(path: Path) -> Networks:
+    """Read from what benchmarks/correction.py wrote."""
+    read = json.loads(path.read_text(encoding="utf-8"))
+    assert read["terms"] == list(Terms._fields), f"{path.name} is of other terms: make it anew"
     *hidden, last = (_array(**of) for of in read["layers"])
     pairs = tuple(zip(hidden[::2], hidden[1::2], strict=True))
     return Networks(np.array(read["mean"]), np.array(read["scale"]), pairs, last)
