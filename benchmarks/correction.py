@@ -289,17 +289,17 @@ def _loss(torch: Any, timed: Sequence[tuple[Any, Any, Any]], hidden: Any, last: 
 
 
 def report(series: Sequence[Series], left_out: Sequence[Networks]) -> Iterator[str]:
-    """By source, and of all: what picks lose, and how many lose over a tenth."""
+    """By source, and of all of a size of elements: what picks lose, and how many lose over a tenth."""
     in_use, folds = networks_of(FILE), len(left_out)
     lost = defaultdict[str, list[list[float]]](list)
     for of in series:
         part = part_of(of.problem, folds)
         said = [model.predicted(of.rows) for model in (in_use, *left_out[part : part + 1])]
         regrets = [of.regret(each) for each in (np.zeros(len(of.times)), *said)]
-        for name in (of.source, "all"):
+        for name in (of.source, f"all of {of.plans[0][0].context.dtype.bits} bits"):
             lost[name].append(regrets)
     yield "problems, what picks lose by the model, by networks in use" + ", left out" * bool(folds)
-    for name, regrets in lost.items():
+    for name, regrets in sorted(lost.items(), key=lambda each: each[0].startswith("all")):
         means = ", ".join(f"{each:.2%}" for each in np.mean(regrets, axis=0))
         many = ", ".join(str(each) for each in (np.array(regrets) > LARGE).sum(axis=0))
         yield f"{name}: {len(regrets)} problems, {means}; over a tenth {many}"
