@@ -1,12 +1,14 @@
 """Fits the correction of warpgroup tunings (`imbrex.config.warpgroup.correction`) to times of a GPU.
 
-    python benchmarks/correction.py TIMES... -o src/imbrex/config/warpgroup/correction.json
+    python benchmarks/correction.py TIMES...
     python benchmarks/correction.py TIMES... --left-out 5
+    python benchmarks/correction.py TIMES... -o src/imbrex/config/warpgroup/correction.json
 
 TIMES: tables of benchmarks/times.py and of tests/unit/config/warpgroup/data, databases of `imbrex tune`, or
-texts of `imbrex db export`, as they are or by gzip.  `--left-out N` fits N times, a part of the problems left
-out at a time, and prints how much slower picks of those are than the fastest that was timed.  It needs
-PyTorch, and takes a minute on a GPU, some ten without.
+texts of `imbrex db export`, as they are or by gzip.  It prints how much slower picks are than the fastest
+that was timed, by the model alone, by the networks in use (which have seen the tables that their file names),
+and with `--left-out N` by networks of N fits, each to all but a part of the problems, on that part.  A fit
+needs PyTorch; those of N parts are one, of N times the networks.
 
 What is fitted are differences: of the errors of one problem's tunings the mean is taken off, in the loss
 itself, so that networks need not know what a problem as a whole takes.
@@ -28,6 +30,7 @@ from importlib import import_module
 from math import log
 from pathlib import Path
 from typing import Any, TypeAlias
+from zlib import crc32
 
 import numpy as np
 
@@ -44,10 +47,12 @@ from imbrex.config.tuning import parse
 from imbrex.config.warpgroup.correction import (
     CORRECTED_S,
     FARTHEST,
+    FILE,
     NEARLY,
     Networks,
     inputs,
     is_corrected,
+    networks_of,
 )
 from imbrex.config.warpgroup.cost import Scheduled, cycles_of
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
@@ -105,17 +110,16 @@ class Series:
         return np.log(cycles_of(self.plans))
 
     @cached_property
-    def weights(self) -> np.ndarray[Any, Any]:
-        """What each counts: the root of the number of the fast ones, in all."""
-        found = np.exp(-NEAR_BEST * (self.times - self.times.min())) + ALL_COUNT
-        return np.asarray(found * np.sqrt(np.sum(found > 2 * ALL_COUNT)) / found.sum())
+    def is_fitted(self) -> np.ndarray[Any, Any]:
+        """Which are fitted."""
+        return np.asarray(self.model <= self.model.min() + log(FITTED))
 
     @property
-    def near(self) -> Series:
-        """What is fitted of it."""
-        kept = self.model <= self.model.min() + log(FITTED)
-        plans = tuple(pair for pair, is_kept in zip(self.plans, kept, strict=True) if is_kept)
-        return Series(self.source, self.problem, plans, self.times[kept])
+    def weights(self) -> np.ndarray[Any, Any]:
+        """What each of those counts: the root of the number of the fast ones, in all."""
+        times = self.times[self.is_fitted]
+        found = np.exp(-NEAR_BEST * (times - times.min())) + ALL_COUNT
+        return np.asarray(found * np.sqrt(np.sum(found > 2 * ALL_COUNT)) / found.sum())
 
     def regret(self, correction: np.ndarray[Any, Any]) -> float:
         """How much slower the pick is than the fastest, as a logarithm."""
@@ -187,19 +191,21 @@ def _context(text: str) -> Any:
     return found.context
 
 
-def fitted(series: Iterable[Series], seed: int = 0) -> Networks:
-    """Networks of two hidden layers, fitted side by side to the same times."""
+def fitted(series: Iterable[Series], folds: int = 0, seed: int = 0) -> list[Networks]:
+    """Networks of two hidden layers, fitted side by side: to all, and to all but each part of the series."""
     try:
         torch = import_module("torch")
     except ImportError:
         raise Diagnostic("this needs PyTorch", hint="pip install torch") from None
-    known = [of for of in (of.near for of in series) if len(of.times) > 1]
-    rows = np.concatenate([of.rows for of in known])
+    known = [of for of in series if of.is_fitted.sum() > 1]
+    rows = np.concatenate([of.rows[of.is_fitted] for of in known])
     mean, scale = rows.mean(axis=0), np.maximum(rows.std(axis=0), LEAST_SCALE)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     drawn, random = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
     batches = [of for _ in range(EPOCHS) for of in _batches(random.permutation(len(known)))]
-    hidden, last = _initial(torch, rows.shape[1], drawn, device)
+    part = torch.tensor([part_of(of.problem, folds) for of in known])
+    seen = torch.stack([part != out for out in (-1, *range(folds)) for _ in range(NETWORKS)])
+    hidden, last = _initial(torch, (len(seen), rows.shape[1]), drawn, device)
     biases = [of for _, of in hidden]
     groups = [
         {"params": [*(of for of, _ in hidden), last], "weight_decay": DECAY},
@@ -209,32 +215,44 @@ def fitted(series: Iterable[Series], seed: int = 0) -> Networks:
     rate = torch.optim.lr_scheduler.OneCycleLR(descent, RATE, total_steps=len(batches) + 1, pct_start=0.1)
     timed = [_timed(torch, of, mean, scale, device) for of in known]
     for batch in batches:
-        loss = _loss(torch, [timed[index] for index in batch], hidden, last, drawn)
+        is_seen = seen[:, batch] & (torch.rand(len(seen), len(batch), generator=drawn) < BAG)
+        loss = _loss(torch, [timed[index] for index in batch], hidden, last, is_seen.float().to(device))
         descent.zero_grad()
         loss.backward()
         descent.step()
         rate.step()
 
-    def array(of: Any) -> np.ndarray[Any, Any]:
-        return np.asarray(of.detach().cpu().numpy())
+    def array(of: Any, first: int) -> np.ndarray[Any, Any]:
+        return np.asarray(of[first : first + NETWORKS].detach().cpu().numpy())
 
-    return Networks(mean, scale, tuple((array(w), array(b)) for w, b in hidden), array(last))
+    return [
+        Networks(mean, scale, tuple((array(w, at), array(b, at)) for w, b in hidden), array(last, at))
+        for at in range(0, len(seen), NETWORKS)
+    ]
+
+
+def part_of(problem: str, folds: int) -> int:
+    """Which of so many parts a problem is of, in whatever table."""
+    return crc32(problem.encode()) % folds if folds else 0
 
 
 def _batches(order: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
     return (order[first : first + BATCH] for first in range(0, len(order), BATCH))
 
 
-def _initial(torch: Any, size: int, drawn: Any, device: str) -> tuple[list[tuple[Any, Any]], Any]:
-    """Weights and biases of the hidden layers, and weights of the last."""
+def _initial(
+    torch: Any, shape: tuple[int, int], drawn: Any, device: str
+) -> tuple[list[tuple[Any, Any]], Any]:
+    """Weights and biases of the hidden layers, and weights of the last.  shape: networks, and inputs."""
+    count, size = shape
 
     def weights(*shape: int, scale: float) -> Any:
-        return (torch.randn(NETWORKS, *shape, generator=drawn) * scale).to(device).requires_grad_()
+        return (torch.randn(count, *shape, generator=drawn) * scale).to(device).requires_grad_()
 
     hidden = [
         (
             weights(each, UNITS, scale=each**-0.5),
-            torch.zeros(NETWORKS, 1, UNITS, device=device).requires_grad_(),
+            torch.zeros(count, 1, UNITS, device=device).requires_grad_(),
         )
         for each in (size, UNITS)
     ]
@@ -243,13 +261,15 @@ def _initial(torch: Any, size: int, drawn: Any, device: str) -> tuple[list[tuple
 
 def _timed(torch: Any, of: Series, mean: Any, scale: Any, device: str) -> tuple[Any, Any, Any]:
     """Inputs of a problem's tunings, what is to be said of them, and what each counts."""
-    clipped = np.clip((of.rows - mean) / scale, -FARTHEST, FARTHEST)
-    found = (clipped, of.times - of.model, of.weights)
+    clipped = np.clip((of.rows[of.is_fitted] - mean) / scale, -FARTHEST, FARTHEST)
+    found = (clipped, (of.times - of.model)[of.is_fitted], of.weights)
     return tuple(torch.tensor(each, dtype=torch.float32, device=device) for each in found)  # pyright: ignore
 
 
-def _loss(torch: Any, timed: Sequence[tuple[Any, Any, Any]], hidden: Any, last: Any, drawn: Any) -> Any:
-    """Squares of errors, each problem's mean taken off, and of the mean of what is said of a problem."""
+def _loss(torch: Any, timed: Sequence[tuple[Any, Any, Any]], hidden: Any, last: Any, is_seen: Any) -> Any:
+    """Squares of errors, each problem's mean taken off, and of the mean of what is said of a problem.
+    is_seen: by network and problem.
+    """
     said, wanted, weights = (torch.cat(each) for each in zip(*timed, strict=True))
     counts = torch.tensor([len(of) for _, of, _ in timed])
     problem = torch.repeat_interleave(torch.arange(len(timed)), counts).to(said.device)
@@ -259,38 +279,30 @@ def _loss(torch: Any, timed: Sequence[tuple[Any, Any, Any]], hidden: Any, last: 
     said = (said @ last)[..., 0]
 
     def mean_of(values: Any) -> Any:
-        zeros = torch.zeros(NETWORKS, len(timed), device=said.device)
+        zeros = torch.zeros(len(values), len(timed), device=said.device)
         return zeros.index_add(1, problem, values * weights) / in_all
 
     error = wanted - said
     error = error - mean_of(error)[:, problem]
-    bag = (torch.rand(NETWORKS, len(timed), generator=drawn) < BAG).float().to(said.device)
-    squares = (weights * bag[:, problem] * error**2).sum() + ANCHOR * (mean_of(said) ** 2 * in_all).sum()
-    return PER_CENT * squares / weights.sum()
+    anchor = (mean_of(said) ** 2 * in_all).sum()
+    return PER_CENT * ((weights * is_seen[:, problem] * error**2).sum() + ANCHOR * anchor) / weights.sum()
 
 
-def left_out(series: Sequence[Series], folds: int) -> Iterator[tuple[str, int, float, float, int, int]]:
-    """By source: problems, regret without and with a correction that has not seen them, and how many of them
-    are over a tenth.
-    """
-    before, after = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
-    names = sorted({of.problem for of in series})
-    for fold in range(folds):
-        out = set(names[fold::folds])
-        model = fitted([of for of in series if of.problem not in out])
-        for of in series:
-            if of.problem in out:
-                before[of.source].append(of.regret(np.zeros(len(of.times))))
-                after[of.source].append(of.regret(model.predicted(of.rows)))
-    for source in before:
-        many = [sum(each > LARGE for each in found[source]) for found in (before, after)]
-        yield (
-            source,
-            len(before[source]),
-            float(np.mean(before[source])),
-            float(np.mean(after[source])),
-            *many,
-        )
+def report(series: Sequence[Series], left_out: Sequence[Networks]) -> Iterator[str]:
+    """By source, and of all of a size of elements: what picks lose, and how many lose over a tenth."""
+    in_use, folds = networks_of(FILE), len(left_out)
+    lost = defaultdict[str, list[list[float]]](list)
+    for of in series:
+        part = part_of(of.problem, folds)
+        said = [model.predicted(of.rows) for model in (in_use, *left_out[part : part + 1])]
+        regrets = [of.regret(each) for each in (np.zeros(len(of.times)), *said)]
+        for name in (of.source, f"all of {of.plans[0][0].context.dtype.bits} bits"):
+            lost[name].append(regrets)
+    yield "problems, what picks lose by the model, by networks in use" + ", left out" * bool(folds)
+    for name, regrets in sorted(lost.items(), key=lambda each: each[0].startswith("all")):
+        means = ", ".join(f"{each:.2%}" for each in np.mean(regrets, axis=0))
+        many = ", ".join(str(each) for each in (np.array(regrets) > LARGE).sum(axis=0))
+        yield f"{name}: {len(regrets)} problems, {means}; over a tenth {many}"
 
 
 def main() -> int:
@@ -299,16 +311,15 @@ def main() -> int:
     )
     parser.add_argument("times", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path)
-    parser.add_argument("--left-out", type=int, metavar="N")
+    parser.add_argument("--left-out", type=int, default=0, metavar="N")
     options = parser.parse_args()
     try:
         series = [of for path in options.times for of in series_of(path)]
         print(f"{len(series)} problems, {sum(len(of.times) for of in series)} times")
-        if options.left_out:
-            for source, count, before, after, *many in left_out(series, options.left_out):
-                print(f"{source}: {count} problems, {before:.2%} -> {after:.2%}, over a tenth {many}")
+        networks = fitted(series, options.left_out) if options.output or options.left_out else []
         if options.output:
-            written(options.output, options.times, series, fitted(series))
+            written(options.output, options.times, series, networks[0])
+        print(*report(series, networks[1:]), sep="\n")
     except Diagnostic as error:
         print(error, file=sys.stderr)
         return 1

@@ -120,3 +120,7 @@ def test_a_table_of_times_is_what_a_correction_is_fitted_to(tmp_path: Path) -> N
     assert series.source == "lot, few rows" and series.problem == PROBLEM
     assert [round(math.exp(us)) for us in series.times] == [20, 10]
     assert [str(schedule) for _, schedule in series.plans] == ["data_parallel", "split_k:132"]
+    _, of_lot, in_all = fit["report"]([series], [])
+    assert of_lot.startswith("lot, few rows: 1 problems, ")
+    assert in_all.startswith("all of 16 bits: 1 problems, ")
+    assert {fit["part_of"](f"{PROBLEM} -n {n}", 5) for n in range(40)} == set(range(5))

@@ -41,11 +41,12 @@ from imbrex.config.warpgroup.tile import Tile
 from imbrex.config.warpgroup.tunings import Column, Tunings
 from imbrex.view.work.streamk import CLUSTERED
 
-__all__ = ["Networks", "corrected", "corrects", "inputs", "is_corrected", "log_correction"]
+__all__ = ["Networks", "corrected", "corrects", "inputs", "is_corrected", "log_correction", "networks_of"]
 
 NEARLY: Final = 1.4
 """Cycles over the fewest up to which candidates of a problem are corrected."""
-CORRECTED_BITS: Final = 16
+CORRECTED_BITS: Final = (8, 16)
+"""Of an element.  The same networks serve both: fitted to 16 bits alone, they halve what picks of 8 lose."""
 CORRECTED_S: Final = (4e-6, 8e-4)
 """Modelled time of what is corrected: the launch is most of what is shorter, and times that networks were
 fitted to end at a millisecond."""
@@ -91,10 +92,10 @@ def inputs(known: Terms) -> Numbers:
 
 
 def is_corrected(plan: WarpgroupPlan) -> bool:
-    """Is it of a product that times tell enough of: of 16-bit floats that the copy engine brings, and no
+    """Is it of a product that times tell enough of: of 8 or 16 bits, which the copy engine brings, and no
     window's?
     """
-    is_timed = plan.context.dtype.bits == CORRECTED_BITS and all(plan.copied)
+    is_timed = plan.context.dtype.bits in CORRECTED_BITS and all(plan.copied)
     return is_timed and not Tile(plan).is_walked
 
 
@@ -147,8 +148,13 @@ def _is_in_time(cycles: float) -> bool:
 
 @cache
 def _networks() -> Networks:
-    read = json.loads(FILE.read_text(encoding="utf-8"))
-    assert read["terms"] == list(Terms._fields), "correction.json is of other terms: make it anew"
+    return networks_of(FILE)
+
+
+def networks_of(path: Path) -> Networks:
+    """Read from what benchmarks/correction.py wrote."""
+    read = json.loads(path.read_text(encoding="utf-8"))
+    assert read["terms"] == list(Terms._fields), f"{path.name} is of other terms: make it anew"
     *hidden, last = (_array(**of) for of in read["layers"])
     pairs = tuple(zip(hidden[::2], hidden[1::2], strict=True))
     return Networks(np.array(read["mean"]), np.array(read["scale"]), pairs, last)

@@ -41,6 +41,8 @@ ROW_TILES: Final = (
     (384, 2, False),
 )
 """Rows of a tile, consumers, pingpong."""
+TIMED_BITS: Final = 16
+"""Of elements of products whose large tiles were timed."""
 LEAST_OF_TALL: Final = 64
 """Columns of the narrowest tall tile: narrower ones are as good as tiles of fewer rows, swapped."""
 CLUSTERS: Final = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4))
@@ -63,7 +65,8 @@ def legal_tunings(context: GemmContext, machine: GpuMachine) -> Tunings | None:
         if tiles:
             found = _clustered([Tile(plan) for plan in tiles])
             usual = found.taken(~found.column(_is_large))
-            return found if corrects(usual) else usual if len(usual) else None
+            is_timed = context.dtype.bits == TIMED_BITS and corrects(usual)
+            return found if is_timed else usual if len(usual) else None
     return None
 
 
