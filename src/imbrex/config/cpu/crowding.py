@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import gcd
 from typing import Final
 
-__all__ = ["comes_anew", "crowds", "loses_lines", "repays_clearing", "spreads", "stays_near"]
+__all__ = ["comes_anew", "crowds", "is_kept", "loses_lines", "repays_clearing", "spreads", "stays_near"]
 
 SET_BYTES: Final = 4096
 """Addresses this far apart share a set of L1: 64 sets of 64 bytes on all current x86 and Arm cores."""
@@ -29,6 +29,9 @@ LEAST_RETURNS: Final = 4
 """Visits from which on a copy of lines that L1 has no place for is sooner, on a Zen 3: of 863 x 863 two took
 in place 0.94 of a copy's time, four to six 1.24; of 469 x 469, whose lines L1 holds, twenty 0.96.
 """
+
+KEPT_BYTES: Final = 1024 * 1024
+"""Of panels of A; even from L3 they come sooner than they are packed again."""
 
 LEAST_VISITS: Final = 6
 """Visits from which on a copy is sooner, on a Zen 1: in four they were even, in eight a copy won a tenth."""
@@ -57,6 +60,11 @@ def comes_anew(pieces: int, apart_bytes: int, multiplied: int, visits: int) -> b
     """
     lines = pieces * min(apart_bytes, LINE) // LINE
     return multiplied < HIDING and lines > L1_LINES and visits >= LEAST_RETURNS
+
+
+def is_kept(block_bytes: int) -> bool:
+    """Are all panels of a block kept once they are packed, for panels of the other operand that stay?"""
+    return block_bytes <= KEPT_BYTES
 
 
 def repays_clearing(visits: int, multiplied: int) -> bool:

@@ -175,10 +175,14 @@ def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
             first += (plan.k_iterations - 1) * gemm.m * prices.anew
         return first + elements * size * (prices.flow.l2 + again + unforeseen * prices.unforeseen)
     if (tiles := CPU_UNITS[t.unit].tiles) is not None:
-        return passes * elements * _a_of_tiles(plan, machine, tiles)
+        return (1 if plan.packs_a_once else passes) * elements * _a_of_tiles(plan, machine, tiles)
     if t.a_layout == "k_major":
         piece = prices.alike if plan.element == plan.context.dtype else prices.piece
         return passes * elements / t.m_per_thread / t.together**0.5 * piece
+    if plan.packs_a_once and not has_runs(plan):
+        held = plan.block_rows * plan.panel_k * plan.element.bytes + plan.b_panel_bytes
+        again = (passes - 1) * plan.element.bytes * _rate(held, machine, prices.flow)
+        return plan.blocks[1] * elements / t.vector_lanes * _a_price(plan, prices) + elements * again
     return passes * elements / t.vector_lanes * _a_price(plan, prices)
 
 

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal, TypeAlias
 from imbrex.cached import cached_property
 from imbrex.config.block_plan import PanelBlock, PanelMultiply, Stationary
 from imbrex.config.context import GemmContext, round_up
-from imbrex.config.cpu.crowding import comes_anew, loses_lines
+from imbrex.config.cpu.crowding import comes_anew, is_kept, loses_lines
 from imbrex.dtype import DType
 from imbrex.view.mma.vector import CPU_UNITS, FMA
 
@@ -184,6 +184,13 @@ class CpuPlan:
         may_stay = not loses_lines(self.block_k, gemm.m * size, multiplied)
         is_anew = t.stationary == "a" and comes_anew(self.block_k, gemm.m * size, multiplied, visits)
         return has_rows and is_plain and may_stay and not is_anew and self.block_k <= MOST_LINES
+
+    @cached_property
+    def packs_a_once(self) -> bool:
+        """Are packed panels of A kept for all panels of B, which stay one by one?"""
+        is_met_again = self.tuning.stationary == "b" and self.block_columns > self.tuning.n_per_thread
+        block_bytes = self.block_rows * self.panel_k * self.element.bytes
+        return self.is_fused and self.tuning.a_layout == "k_blocked" and is_met_again and is_kept(block_bytes)
 
     @cached_property
     def keeps_sums(self) -> bool:

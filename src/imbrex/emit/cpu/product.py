@@ -189,7 +189,10 @@ def _a(stmt: Product) -> str:
         return f"{kind} operand_a({name}, {window}, scratch.runs_a);"
     window = f"scratch.{stmt.a.name}"
     source = f"{unit}, {stmt.a.buffer.dtype.c_name}, decltype({window})"
-    return f"imbrex::a_packing<{source}> operand_a{{{stmt.a.buffer.name}, {window}, scratch.panel_a}};"
+    given = f"{stmt.a.buffer.name}, {window}, scratch.panel_a"
+    if stmt.packs_a_once:
+        return f"imbrex::a_packed_once<{source}> operand_a({given}, {_padded_k(stmt)});"
+    return f"imbrex::a_packing<{source}> operand_a{{{given}}};"
 
 
 def _b(stmt: Product) -> list[str]:
@@ -247,7 +250,8 @@ def _a_members(stmt: Product, kind: str, k: str) -> list[str]:
             unit = _unit(stmt)
             return [f"imbrex::short_runs_room<{unit}, {_runs_of(stmt.a)}, {stmt.rows}> runs_a;"]
         case _:
-            return [f"alignas(64) {kind} panel_a[{k} * {stmt.rows}];"]
+            rows = f"imbrex::round_up({max(stmt.m_sizes)}, {stmt.rows})"
+            return [f"alignas(64) {kind} panel_a[{k} * {rows if stmt.packs_a_once else stmt.rows}];"]
 
 
 def _runs_of(a: ShortRuns) -> str:

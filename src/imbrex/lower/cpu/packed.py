@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from imbrex.config.cpu.crowding import is_kept
 from imbrex.dtype import DType
 from imbrex.index.expr import Index, Lin
 from imbrex.index.rule import Guard
@@ -251,6 +252,13 @@ class Product:
     open: Literal["m", "n", "k"] | None = None
     keeps_sums: bool = False
     leaves_out: bool = False
+
+    @property
+    def packs_a_once(self) -> bool:
+        """Are packed panels of A kept for all panels of B, which stay one by one?"""
+        is_met_again = self.stationary == "b" and max(self.n_sizes) > self.lanes
+        block_bytes = max(self.m_sizes) * self.k * self.unit.panel(self.b.buffer.dtype).bytes
+        return isinstance(self.a, Window) and is_met_again and is_kept(block_bytes)
 
     @property
     def indices(self) -> tuple[Lin, ...]:

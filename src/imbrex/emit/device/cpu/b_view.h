@@ -10,8 +10,8 @@
 namespace imbrex {
 
 // NV vectors from `vector` on, row by row from the view's first; every element exists, or is of no interest.  Rows are
-// too far apart for the hardware to foresee, so the next panel's elements are fetched ahead; of a panel that one panel
-// of A meets, and that is gone then, those of a later row: so many bytes of the panel later as memory takes to answer.
+// too far apart for the hardware to foresee, so the next panel's elements are fetched ahead, see `again`; of a panel that one
+// panel of A meets, and that is gone then, those of a later row: so many bytes of the panel later as memory takes to answer.
 constexpr int least_rows_ahead = 4, passed_bytes = 2048;
 template <class T, int NV, bool MetOnce = false> struct b_view {
   static constexpr int row_bytes = NV * width<T> * int(sizeof(T));
@@ -32,6 +32,15 @@ template <class T, int NV, bool MetOnce = false> struct b_view {
     }
   }
   void skip(int64_t rows) { offset += rows; }
+};
+
+// The same where another panel of A follows, before which nothing is fetched.
+template <class T, int NV> struct b_view_again : b_view<T, NV> {
+  void next(vec<T> (&row)[NV]) {
+    const int64_t at = *this->offset++;
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) row[v] = load<T>(this->p[v] + at);
+  }
 };
 
 // The same where only the last vector's `last` lanes lie in the array.
@@ -55,8 +64,8 @@ template <class T, int NV> struct class_bits {
   }
 };
 
-template <class T, int NV, bool MetOnce> struct b_cleared_view {
-  b_view<T, NV, MetOnce> all;
+template <class T, int NV, bool MetOnce, class Rows = b_view<T, NV, MetOnce>> struct b_cleared_view {
+  Rows all;
   const uint16_t *index;
   const class_bits<T, NV> &bits;
   void next(vec<T> (&row)[NV]) {
@@ -67,4 +76,12 @@ template <class T, int NV, bool MetOnce> struct b_cleared_view {
   }
   void skip(int64_t rows) { all.skip(rows), index += rows; }
 };
+
+// The source of a panel of B that several panels of A meet, for each of these but the last.
+template <class B> IMBREX_INLINE const B &again(const B &b) { return b; }
+template <class T, int NV> IMBREX_INLINE b_view_again<T, NV> again(const b_view<T, NV> &b) { return {b}; }
+template <class T, int NV>
+IMBREX_INLINE b_cleared_view<T, NV, false, b_view_again<T, NV>> again(const b_cleared_view<T, NV, false> &b) {
+  return {{b.all}, b.index, b.bits};
+}
 } // namespace imbrex

@@ -85,12 +85,30 @@ template <class U, class S, class View> struct a_packing {
   const S *src;
   const View &view;
   element_of_unit<U> *buffer;
-  template <int R, class Body> void visit(int row, const Body &body) {
+  template <int R, class Body> void visit(int row, const Body &body) { body(pack<R>(buffer, row)); }
+
+protected:
+  template <int R> a_k_blocked<U> pack(element_of_unit<U> *to, int row) const {
     if constexpr (has_words<U>)
-      word_panels<U>::template blocked<R>(buffer, src, view, row);
+      word_panels<U>::template blocked<R>(to, src, view, row);
     else
-      pack_blocked<R>(buffer, src, view, row);
-    body(a_k_blocked<U>{buffer, R * k_width<U>});
+      pack_blocked<R>(to, src, view, row);
+    return {to, R * k_width<U>};
+  }
+};
+
+// The same where B stays, and `buffer` keeps all panels, each packed when the first panel of B meets it: rows are `step`
+// elements, and are visited from the first on.
+template <class U, class S, class View> struct a_packed_once : a_packing<U, S, View> {
+  int64_t step;
+  int known = 0; // rows that are packed
+  a_packed_once(const S *src, const View &view, element_of_unit<U> *buffer, int64_t step)
+      : a_packing<U, S, View>{src, view, buffer}, step(step) {}
+  template <int R, class Body> void visit(int row, const Body &body) {
+    element_of_unit<U> *const panel = this->buffer + row * step;
+    if (row < known) return body(a_k_blocked<U>{panel, R * k_width<U>});
+    known = row + R;
+    body(this->template pack<R>(panel, row));
   }
 };
 

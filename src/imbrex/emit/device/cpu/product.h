@@ -143,6 +143,9 @@ protected:
     static constexpr int value = N_;
   };
 
+  // May the first cache hold a panel of B, so that the next one has its place only behind the last panel of A?
+  static constexpr bool stays_near = m_panels > 1 && int64_t(K) * L * int(sizeof(E)) <= 65536;
+
   // Few rows, all of whose k are met, and of B more than panels that lie in the first caches.
   template <class B>
   static constexpr bool may_pass_whole =
@@ -197,7 +200,12 @@ protected:
   static void against_all(int m_begin, Rows m_end, int j, A &a, B &b, C &c, int64_t k_count) {
     b.template visit<V, m_panels == 1>(j, [&](const auto &panel) {
       each_panel(m_begin, m_end, [&](auto rows, int row) {
-        a.template visit<rows.value>(row, [&](const auto &source) { one<rows.value, V, EndsInHalf>(row, j, source, panel, c, k_count); });
+        constexpr int R = rows.value;
+        a.template visit<R>(row, [&](const auto &source) {
+          if constexpr (stays_near)
+            if ((R == MR && tall < m_panels) || row + R < M) return one<R, V, EndsInHalf>(row, j, source, again(panel), c, k_count);
+          one<R, V, EndsInHalf>(row, j, source, panel, c, k_count);
+        });
       });
     });
     c.template end_column<V>(j * L);
