@@ -9,6 +9,8 @@ from imbrex.config.algorithm.matrices import direct_products
 from imbrex.config.algorithm.task import gemm_task_of
 from imbrex.config.configured import configured
 from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.outline import outline
+from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.tuning import parse, text
 from imbrex.dtype import F16, F32
@@ -175,6 +177,27 @@ def test_columns_that_each_panel_of_b_looks_up_anew_are_copied(
     (product,) = direct_products(gemm_task_of(problem)).products
     tuned_to = parse(tuning)
     assert isinstance(tuned_to, CpuTuning) and tuned_to.plan(product.context).reads_columns != is_copied
+
+
+IMAGE = "-n 2 -c 20 -H 9 -W 9 -k 40 -y 3 -x 3 -p 1 -q 1 -F 2"
+
+
+@pytest.mark.parametrize(
+    ("line", "given", "is_once"),
+    [
+        (IMAGE, "8,48,24,192,192,16,k_blocked,b,straight", True),
+        (IMAGE, "8,48,24,48,192,16,k_blocked,b,straight", False),  # a panel of B is all that it meets
+        (IMAGE, "8,48,24,192,192,16,k_blocked,a,straight", False),
+        (IMAGE.replace("-k 40", "-k 4000"), "8,48,24,192,18000,16,k_blocked,b,straight", False),
+    ],
+)
+def test_panels_of_a_are_kept_where_panels_of_b_stay_one_by_one(line: str, given: str, is_once: bool) -> None:
+    problem, tuning = conv(line), f"v1:cpu:{given}"
+    assert the_product(problem, tuning).packs_a_once is is_once
+    tuned_to, request = parse(tuning), Request(problem, CPU_ISAS["avx512"], algorithm="v4r1")
+    assert isinstance(tuned_to, CpuTuning)
+    (of,) = products(problem, outline(request, "v4r1"), request.machine).products
+    assert tuned_to.plan(of.context).packs_a_once is is_once, "the model says the same"
 
 
 def test_columns_of_short_rows_share_lines() -> None:
