@@ -202,7 +202,7 @@ protected:
       each_panel(m_begin, m_end, [&](auto rows, int row) {
         constexpr int R = rows.value;
         a.template visit<R>(row, [&](const auto &source) {
-          if constexpr (stays_near)
+          if constexpr (stays_near && is_same<Rows, int>) // not of a run-time number, whose last panel is of any height
             if ((R == MR && tall < m_panels) || row + R < M) return one<R, V, EndsInHalf>(row, j, source, again(panel), c, k_count);
           one<R, V, EndsInHalf>(row, j, source, panel, c, k_count);
         });
