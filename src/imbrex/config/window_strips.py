@@ -90,14 +90,14 @@ def served_boxes(shape: Shape, machine: Machine) -> tuple[Box, ...]:
         fewest = min(slots)
         fitting = (s for s in sorted(slots) if s == fewest or filter_row_bytes(shape, s) <= MOST_ROW_BYTES)
         return tuple(Box(s, columns, rows) for s in fitting)
-    in_place, ringed = _boxes_in_place(shape, lanes), _ringed_boxes(shape, slots)
-    held = {box: _ring_bytes(shape, box, lanes) for box in ringed if not lies(shape, box, lanes)}
+    boxes = _boxes_of_pixels(shape, slots | wide_slots(shape, lanes))
+    ringed = [box for box in boxes if box.slots in slots and not lies(shape, box, lanes)]
+    held = {box: _ring_bytes(shape, box, lanes) for box in ringed}
     most = max(RING * machine.l1_bytes, min(held.values(), default=0))
-    fitting = (box for box in ringed if held.get(box, 0) <= most)
-    return tuple(dict.fromkeys((*fitting, *in_place)))
+    return tuple(box for box in boxes if lies(shape, box, lanes) or held.get(box, most + 1) <= most)
 
 
-def _ringed_boxes(shape: Shape, slots: set[int]) -> list[Box]:
+def _boxes_of_pixels(shape: Shape, slots: set[int]) -> list[Box]:
     """The boxes of so many channels; of columns parts, too, where a group has several channels."""
     (rows, columns), (down, across) = shape.written_size, shape.phases
     heights = _parts(rows, PARTS, down)
@@ -107,18 +107,6 @@ def _ringed_boxes(shape: Shape, slots: set[int]) -> list[Box]:
         for s in sorted(slots)
         for r in heights
     ]
-
-
-def _boxes_in_place(shape: Shape, lanes: int) -> list[Box]:
-    """The boxes whose windows are read where they lie."""
-    (rows, columns), (down, across) = shape.written_size, shape.phases
-    boxes = (
-        Box(s, w, r)
-        for w in _parts(columns, PARTS, across)
-        for s in sorted(wide_slots(shape, lanes))
-        for r in _parts(rows, PARTS, down)
-    )
-    return [box for box in boxes if lies(shape, box, lanes)]
 
 
 def _parts(size: int, parts: tuple[int, ...], unit: int) -> list[int]:

@@ -3,12 +3,12 @@
 cycles = vectors that come from L2 for each row of taps, where L1 has no place for what a row of sums meets
          + pieces of neighbours, each of which lies apart from the next
 
-or, of arrays beyond L2, whose lines take longer than those vectors and hide them,
+and, of what of the arrays is beyond L2, beside those vectors,
 
-cycles = lines * FAR + pieces * PIECE * (lines of a piece)^LENGTH
+         + lines * FAR + pieces * PIECE * (lines of a piece)^LENGTH
 
 A workgroup goes along its columns, and of some of them along its channels, before it goes to the next row:
-one that has all columns and channels reads and writes arrays as they lie, in one piece.
+one that has all channels reads and writes arrays as they lie, in one piece.  Parts of columns were no faster.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Final
 
 from imbrex.chip import CpuMachine
 from imbrex.config.cpu.crowding import stays_near
+from imbrex.config.cpu.one_pass import side_by_side
 from imbrex.config.strips import Box, Shape
 
 __all__ = ["lies", "met_size", "reading_cycles", "wide_slots"]
@@ -34,8 +35,8 @@ FAR: Final = 8.0
 """Cycles of a line from beyond L2."""
 PIECE: Final = 8.0
 LENGTH: Final = 0.6
-"""What each piece costs besides: there 2.3 to 3.3 ns of one line, 4 of three, 80 to 100 of 180 lines, since
-what the hardware fetches ahead begins anew.
+"""What each piece costs besides: there 2.3 to 3.3 ns of one line, 4 of three, since what the hardware fetches
+ahead begins anew.
 """
 LINE: Final = 64
 NARROW: Final = 8
@@ -84,17 +85,13 @@ def reading_cycles(shape: Shape, box: Box, machine: CpuMachine, fetched: float |
     near = _anew(shape, box, across, machine) if fetched is None else fetched
     written = prod(shape.written_size) * shape.channels
     whole_bytes = (prod(shape.read_size) * shape.channels + written) * shape.element_bytes
-    is_far = dict(shape.conv.input)["n"] * whole_bytes > machine.l2_bytes
-    slot_bytes = box.slots * shape.element_bytes
-    if box.slots < shape.channels:
-        pieces, piece_bytes = read * across + box.rows * box.columns, float(slot_bytes)
-    else:
-        piece_bytes = (across + box.columns) / 2 * slot_bytes
-        pieces = read * (across < shape.read_size[1]) + box.rows * (box.columns < shape.written_size[1])
-    if not is_far:
-        return near + APART * pieces * (box.slots < shape.channels)
-    lines = whole_bytes / LINE * box.rows * box.columns * box.slots / written
-    return max(near, FAR * lines) + PIECE * pieces * max(1.0, piece_bytes / LINE) ** LENGTH
+    far = min(1.0, max(0.0, dict(shape.conv.input)["n"] * whole_bytes / machine.l2_bytes - 1))
+    lines = FAR * far * whole_bytes / LINE * box.rows * box.columns * box.slots / written
+    if box.slots == shape.channels:
+        return side_by_side(near, lines)
+    piece_lines = max(1.0, box.slots * shape.element_bytes / LINE)
+    piece = APART * (1 - far) + PIECE * piece_lines**LENGTH * far
+    return side_by_side(near, lines) + (read * across + box.rows * box.columns) * piece
 
 
 def _anew(shape: Shape, box: Box, across: int, machine: CpuMachine) -> float:
@@ -103,4 +100,12 @@ def _anew(shape: Shape, box: Box, across: int, machine: CpuMachine) -> float:
     taps = height.window / shape.phases[0]
     met_bytes = (taps * height.dilation * across + box.columns) * box.slots * shape.element_bytes
     vectors = box.rows * taps * across * box.slots / machine.lanes(4)
-    return ANEW * vectors if met_bytes > machine.l1_bytes else 0.0
+    return ANEW * vectors if met_bytes > _spread(shape, box) * machine.l1_bytes else 0.0
+
+
+def _spread(shape: Shape, box: Box) -> float:
+    """The part of a cache's sets that a workgroup's channels of all pixels can lie in."""
+    if box.slots == shape.channels:
+        return 1.0
+    lines, apart = (-(-channels * shape.element_bytes // LINE) for channels in (box.slots, shape.channels))
+    return min(1.0, lines / (apart & -apart))
