@@ -31,7 +31,7 @@ in place 0.94 of a copy's time, four to six 1.24; of 469 x 469, whose lines L1 h
 """
 
 KEPT_BYTES: Final = 1024 * 1024
-"""Of panels of A; even from L3 they come sooner than they are packed again."""
+"""Bytes of panels of A that are kept: even from L3 they come sooner than they are packed again."""
 
 LEAST_VISITS: Final = 6
 """Visits from which on a copy is sooner, on a Zen 1: in four they were even, in eight a copy won a tenth."""

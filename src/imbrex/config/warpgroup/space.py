@@ -42,7 +42,7 @@ ROW_TILES: Final = (
 )
 """Rows of a tile, consumers, pingpong."""
 TIMED_BITS: Final = 16
-"""Of elements of products whose large tiles were timed."""
+"""Bits of an element of the products whose large tiles were timed."""
 LEAST_OF_TALL: Final = 64
 """Columns of the narrowest tall tile: narrower ones are as good as tiles of fewer rows, swapped."""
 CLUSTERS: Final = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4))
