@@ -46,7 +46,7 @@ __all__ = ["Networks", "corrected", "corrects", "inputs", "is_corrected", "log_c
 NEARLY: Final = 1.4
 """Cycles over the fewest up to which candidates of a problem are corrected."""
 CORRECTED_BITS: Final = (8, 16)
-"""Bits of an element.  The same networks serve both: fitted to 16 bits alone, they halve what picks of 8 lose."""
+"""Bits of an element.  The same networks serve both: fitted to 16 alone, they halve what picks of 8 lose."""
 CORRECTED_S: Final = (4e-6, 8e-4)
 """Modelled time of what is corrected: the launch is most of what is shorter, and times that networks were
 fitted to end at a millisecond."""
