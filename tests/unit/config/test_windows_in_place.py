@@ -9,13 +9,20 @@ import pytest
 from imbrex.chip import CPU_ISAS
 from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.algorithm.task import task_of
+from imbrex.config.configuration import parse
 from imbrex.config.cpu.crowding import stays_near
+from imbrex.config.request import Request
 from imbrex.config.strips import Box, Shape
 from imbrex.config.window_strips import chosen_box, served_boxes
 from imbrex.config.windows_in_place import lies
 from imbrex.emit.bundle import device_headers
+from imbrex.pipeline import lower
 from imbrex.problem import parse_problem
 
+LINE = (
+    "conv -n 1 -c 512 -H 7 -W 14 -k 512 -y 3 -x 3 -p 1 -q 1 -u 1 -v 1 -l 1 -j 1 -g 512 -F 1"
+    " -f NHWC -I NHWC -O NHWC"
+)
 MACHINE = replace(CPU_ISAS["avx512"], threads=1, l1_bytes=48 << 10, l2_bytes=2 << 20)
 
 
@@ -58,6 +65,22 @@ def test_what_lies(box: Box, expected: bool) -> None:
 def test_a_bundle_in_place_has_no_ring() -> None:
     assert not lies(shape_of(32, 14, "convbfp16"), Box(32, 14, 14), 16)
     assert not lies(shape_of(32, 14, taps=9), Box(32, 14, 14), 16)
+
+
+@pytest.mark.parametrize(
+    ("line", "slots", "has_no_ring"),
+    [
+        (LINE, 512, True),
+        (LINE, 32, False),  # whose rows of 14 pixels share sets
+        (LINE.replace("512", "96"), 48, True),
+        (LINE.replace("conv", "convbfp16"), 16, False),
+    ],
+)
+def test_kernels_in_place_have_no_ring(line: str, slots: int, has_no_ring: bool) -> None:
+    (problem,) = parse_problem(line)
+    config = parse(f"v2:window_vectors+strips={slots},14,7,1,1")
+    files = lower(Request(problem, MACHINE, config=config)).bundle.files
+    assert any(", 1, 1, false, true> windows;" in text for text in files.values()) is has_no_ring
 
 
 def test_the_device_says_the_same_of_what_stays_near() -> None:

@@ -186,6 +186,7 @@ IMAGE = "-n 2 -c 20 -H 9 -W 9 -k 40 -y 3 -x 3 -p 1 -q 1 -F 2"
     ("line", "given", "is_once"),
     [
         (IMAGE, "8,48,24,192,192,16,k_blocked,b,straight", True),
+        (IMAGE, "8,48,24,144,192,16,k_blocked,b,straight", True),  # the last block has one panel of B
         (IMAGE, "8,48,24,48,192,16,k_blocked,b,straight", False),  # a panel of B is all that it meets
         (IMAGE, "8,48,24,192,192,16,k_blocked,a,straight", False),
         (IMAGE.replace("-k 40", "-k 4000"), "8,48,24,192,18000,16,k_blocked,b,straight", False),

@@ -18,7 +18,8 @@ def prepared(product: Product) -> Prepared:
 
 
 def timed(found: Prepared) -> Timed:
-    """Stands for the process that has the GPU; the third configuration ends it."""
+    """Stands for the process that has the GPU, and says how many it had; the third configuration ends it."""
     if "3" in found.configurations:
         os._exit(3)
-    return Timed(found.product, {us: float(us) for us in found.configurations}, found.refused)
+    refused = found.refused | {"together": str(len(found.configurations))}
+    return Timed(found.product, {us: float(us) for us in found.configurations}, refused)

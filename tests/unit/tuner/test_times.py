@@ -77,9 +77,10 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_crash_costs_its_own_configuration(made_up: None) -> None:
     few, four, none = PRODUCT, replace(PRODUCT, count=2), replace(PRODUCT, count=0)
     found = {one.product: one for one in times([few, four, none], 1, time.monotonic() + 60)}
-    assert found[four] == Timed(four, {"1": 1.0, "2": 2.0}, {"0": "not legal"})
+    assert found[four] == Timed(four, {"1": 1.0, "2": 2.0}, {"0": "not legal", "together": "2"})
     assert found[few].microseconds == {"1": 1.0, "2": 2.0, "4": 4.0}
-    assert set(found[few].refused) == {"0", "3"} and "crash" in found[few].refused["3"]
+    assert set(found[few].refused) == {"0", "3", "together"} and found[few].refused["together"] == "1"
+    assert "crash" in found[few].refused["3"]
     assert found[none].refused == {"": "error: ValueError: no configuration"}
 
 
