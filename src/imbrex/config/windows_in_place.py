@@ -17,7 +17,7 @@ from math import prod
 from typing import Final
 
 from imbrex.chip import CpuMachine
-from imbrex.config.cpu.crowding import stays_near
+from imbrex.config.cpu.crowding import LINE, stays_near
 from imbrex.config.cpu.one_pass import side_by_side
 from imbrex.config.strips import Box, Shape
 
@@ -38,7 +38,6 @@ LENGTH: Final = 0.6
 """What each piece costs besides: there 2.3 to 3.3 ns of one line, 4 of three, since what the hardware fetches
 ahead begins anew.
 """
-LINE: Final = 64
 NARROW: Final = 8
 """Columns of taps that, with the sums that they meet, registers surely hold."""
 

@@ -62,7 +62,7 @@ def test_what_lies(box: Box, expected: bool) -> None:
     assert lies(shape_of(512, 14), box, 16) is expected
 
 
-def test_a_bundle_in_place_has_no_ring() -> None:
+def test_what_is_widened_and_wide_rows_of_taps_do_not_lie() -> None:
     assert not lies(shape_of(32, 14, "convbfp16"), Box(32, 14, 14), 16)
     assert not lies(shape_of(32, 14, taps=9), Box(32, 14, 14), 16)
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from math import gcd
 from typing import Final
 
-__all__ = ["comes_anew", "crowds", "is_kept", "loses_lines", "repays_clearing", "spreads", "stays_near"]
+__all__ = [
+    "LINE",
+    "comes_anew",
+    "crowds",
+    "is_kept",
+    "loses_lines",
+    "repays_clearing",
+    "spreads",
+    "stays_near",
+]
 
 SET_BYTES: Final = 4096
 """Addresses this far apart share a set of L1: 64 sets of 64 bytes on all current x86 and Arm cores."""

@@ -175,7 +175,8 @@ def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
             first += (plan.k_iterations - 1) * gemm.m * prices.anew
         return first + elements * size * (prices.flow.l2 + again + unforeseen * prices.unforeseen)
     if (tiles := CPU_UNITS[t.unit].tiles) is not None:
-        return (1 if plan.packs_a_once else passes) * elements * _a_of_tiles(plan, machine, tiles)
+        packed = plan.blocks[1] if plan.packs_a_once and not _has_copied_runs(gemm.a) else passes
+        return packed * elements * _a_of_tiles(plan, machine, tiles)
     if t.a_layout == "k_major":
         piece = prices.alike if plan.element == plan.context.dtype else prices.piece
         return passes * elements / t.m_per_thread / t.together**0.5 * piece
@@ -222,9 +223,14 @@ def _a_of_tiles(plan: CpuPlan, machine: CpuMachine, tiles: Tiles) -> float:
         return tiles.turned
     is_near = plan.panel_k * t.m_per_thread * size <= tiles.near * machine.l1_bytes
     back = 0.0 if is_near else size * tiles.kept
-    if a.step[0] != 1 or a.run[0] < LEAST_RUN:
+    if not _has_copied_runs(a):
         return back + _copied_along_k(a, 0, plan, machine.prices) / t.vector_lanes
     return back + (tiles.run + tiles.copied * ceil(a.run[0] / (t.vector_lanes * t.together))) / a.run[0]
+
+
+def _has_copied_runs(a: Access) -> bool:
+    """Do tiles have runs of A copied, whole, on each visit?"""
+    return a.step[0] == 1 and a.run[0] >= LEAST_RUN
 
 
 def _a_price(plan: CpuPlan, prices: Prices) -> float:

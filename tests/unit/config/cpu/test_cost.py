@@ -9,7 +9,7 @@ import pytest
 from imbrex.chip import CPU_ISAS, PRICES, Level, Prices
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu.columns import HALVES, LANES_SUMMED, last_columns, repays
-from imbrex.config.cpu.cost import ceiling_share, cycles
+from imbrex.config.cpu.cost import ceiling_share, cycles, parts
 from imbrex.config.cpu.plan import COLUMN_BYTES, COLUMNS_TOGETHER, WIDE_VECTOR, CpuTuning
 from imbrex.config.cpu.space import cpu_space
 from imbrex.dtype import BF16, F16, F32
@@ -316,3 +316,15 @@ def test_a_last_panel_of_few_sums_waits_for_them() -> None:
         for n in (16, 24)
     )
     assert more == pytest.approx(1.5 * whole + 10 * 256)
+
+
+def test_tiles_pack_a_once_for_each_block_of_columns_but_copy_whole_runs_on_each_visit() -> None:
+    """Two blocks of columns pack A twice; runs of 64 are copied for each of eight panels of B, however many
+    blocks these are in.
+    """
+    short, long = (replace(ALONG_K, run=(float(run), 1.0), elements=100) for run in (2, 64))
+    gemm = GemmContext(64, 256, 128, BF16, a=short, b=ALONG_ROWS, c=ALONG_ROWS)
+    one, two = (CpuTuning(32, 32, 64, n, 128, 16, "k_blocked", "b", unit="tdpbf16ps") for n in (256, 128))
+    for access, factor in ((short, 2), (long, 1)):
+        found = [parts(of, replace(gemm, a=access), CPU_ISAS["amx"])["A"] for of in (one, two)]
+        assert found[1] == pytest.approx(factor * found[0])
