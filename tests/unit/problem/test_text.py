@@ -362,6 +362,7 @@ BAD = [
     ("gemm -m 1 -n 1 -k 1 --epilogue 'relu(y)'", "f:1:33", "an epilogue has no 'y'", "^" * 7),
     ('gemm -m 1 -n 1 -k 1 --epilogue="x + y"', "f:1:33", "an epilogue has no 'y'", "^" * 5),
     ("rocblas-bench -f gemm_batched", "f:1:18", "'-f gemm_batched' is not supported", "^" * 12),
+    ("rocblas-bench -f gemv -r s -m 4 -n 5", "f:1:18", "'gemv' multiplies a matrix by a vector", "^" * 4),
     ("rocblas-bench -f gemm -r q", "f:1:26", "'-r q' is not supported; it can be h or s or d", "^"),
     ("rocblas_gemm_ex,N,T,128,64,32,1", "f:1:1", "a trace of rocBLAS's calls is not read", "^" * 31),
     (
@@ -522,6 +523,27 @@ def test_a_rocblas_log_line_is_read_whole() -> None:
     want = Gemm(33, 32, 34, batch=4, transpose_a=True, dtype="f16", ldc=40, epilogue="f32(x)")
     assert parse_problem(line) == parse_problem(line.replace("transposeB T", "transposeB C")) == [want]
     assert parse_problem("rocblas-bench -f gemm -r s -m 4 -n 5 -k 6") == [Gemm(5, 4, 6)]
+
+
+@pytest.mark.parametrize(
+    ("line", "sizes"),
+    [
+        ("rocblas-bench -f gemv -r f32_r -m 128 -n 64 --incx 1", "-f gemm -m 128 -n 1 -k 64"),
+        (
+            "rocblas-bench -f gemv_strided_batched --transposeA T -m 128 -n 64",
+            "-f gemm_strided_batched --transposeA T -m 64 -n 1 -k 128",
+        ),
+        (
+            "- { rocblas_function: rocblas_sgemv, transA: 'C', M: 4, N: 6 }",
+            "-f gemm --transposeA T -m 6 -n 1 -k 4",
+        ),
+        ("rocblas-bench --function gemv --transposeA maybe", "-f gemm -m m -n 1 -k n"),
+    ],
+)
+def test_a_product_by_a_vector_is_told_of_as_one_of_one_column(line: str, sizes: str) -> None:
+    with pytest.raises(Diagnostic) as error:
+        parse_problem(line)
+    assert error.value.hint == f"with vectors without gaps it is {sizes}"
 
 
 def test_a_line_of_a_rocblas_profile_is_what_the_benchmark_would_be() -> None:
