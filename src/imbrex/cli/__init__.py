@@ -24,7 +24,7 @@ __all__ = ["main"]
 COMMANDS: Final = {
     "run": "compile, run, verify and time problems",
     "build": "write the source files that a user owns",
-    "capture": "list the problems that a model computes, with counts",
+    "capture": "list the problems of a model or a log, with counts",
     "warm": "compile the kernels of many problems into the cache, side by side",
     "tune": "find the fastest configuration of problems, by measuring",
     "explain": "show the maps, the tuning and every level of the IR",

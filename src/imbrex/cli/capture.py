@@ -1,7 +1,8 @@
-"""imbrex capture: the problems of a model, with how often it computes each, as every command reads them."""
+"""imbrex capture: the problems of a model or of a log with counts, as every command reads them."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -10,7 +11,9 @@ from imbrex.capture import aten, graph
 from imbrex.capture.tally import Tally
 from imbrex.cli.guard import FAILED
 from imbrex.cli.report_file import file_path
-from imbrex.diagnostic import Diagnostic
+from imbrex.cli.skipped import Skipped
+from imbrex.cli.source import problems_of, weighted
+from imbrex.diagnostic import Diagnostic, printable
 from imbrex.numeral import MOST, counted, whole
 from imbrex.whole_file import write_text
 
@@ -28,7 +31,7 @@ def _sizes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
     return found
 
 
-@click.command("capture", short_help="list the problems that a model computes")
+@click.command("capture", short_help="list the problems of a model or a log")
 @click.argument("model", metavar="MODEL")
 @click.option("-o", "--output", metavar="FILE", type=file_path, help="Where to; standard output by default.")
 @click.option("--size", "sizes", multiple=True, callback=_sizes, metavar="NAME=N", help="An open size.")
@@ -37,7 +40,8 @@ def command(model: str, output: Path | None, sizes: dict[str, int], training: bo
     """List the convolutions and products of MODEL, one a line, with counts.
 
     MODEL is FILE.py:FUNCTION, which is executed: the function gives a model of PyTorch and its inputs, or
-    calls it itself; or FILE.onnx, whose open sizes --size gives.  What is left out is listed, too.
+    calls it itself; or FILE.onnx, whose open sizes --size gives; or problems, as every command takes them, a
+    log's, say.  What is left out is listed, too.
     """
     tally = _captured(model, sizes, training)
     text = tally.text(f"imbrex capture {model}")
@@ -60,9 +64,24 @@ def _captured(model: str, sizes: dict[str, int], training: bool) -> Tally:
         if training:
             raise Diagnostic("a graph of ONNX has no way back", hint="--training is of functions")
         return graph.captured(Path(model), sizes)
-    file, colon, name = model.rpartition(":")
-    if not colon or not file.endswith(".py") or not name.isidentifier():
-        raise Diagnostic(f"'{model}' is no model", hint="give FILE.py:FUNCTION, or FILE.onnx")
     if sizes:
-        raise Diagnostic("--size is of a graph of ONNX; the function has its inputs")
-    return aten.captured(aten.function_of(Path(file), name), name, training)
+        raise Diagnostic("--size is of a graph of ONNX; functions and problems have their sizes")
+    file, colon, name = model.rpartition(":")
+    if colon and file.endswith(".py") and name.isidentifier():
+        return aten.captured(aten.function_of(Path(file), name), name, training)
+    is_file = os.path.exists(model) and not model.endswith(".py")
+    if not is_file and model != "-" and len(model.split()) < 2:
+        hint = "give FILE.py:FUNCTION, FILE.onnx, a file of problems, or - for standard input"
+        raise Diagnostic(f"'{model}' is no model, and no file of problems", hint=hint)
+    if training:
+        raise Diagnostic("--training is of functions; problems name their directions")
+    return _read(model, is_file or model == "-")
+
+
+def _read(source: str, keeps_going: bool) -> Tally:
+    """The problems of a text, each once.  keeps_going: lines that cannot be read are left out."""
+    skipped = Skipped(keeps_going)
+    tally = Tally(weighted(problems_of((source,), None, {None}, skipped)))
+    for (line, reason), (_, count) in skipped.found.items():
+        tally.left[printable(line), reason] = count
+    return tally

@@ -39,6 +39,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     [
         (("model.txt",), 1, "'model.txt' is no model"),
         (("model.py:1x",), 1, "is no model"),
+        (("gemm -m 4",), 1, "missing '-n'"),
+        (("gemm -m 4 -n 4 -k 4", "--training"), 1, "--training is of functions"),
+        (("gemm -m 4 -n 4 -k 4", "--size", "n=2"), 1, "--size is of a graph of ONNX"),
         (("model.py:f", "--size", "n=2"), 1, "--size is of a graph of ONNX"),
         (("model.onnx", "--training"), 1, "a graph of ONNX has no way back"),
         (("model.onnx", "--size", "n"), 2, "'n' is no size, such as batch=8"),
@@ -47,6 +50,22 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 def test_wrong_words(imbrex: Imbrex, words: tuple[str, ...], code: int, told: str) -> None:
     said = imbrex("capture", *words)
     assert said.code == code and told in said.errors
+
+
+def test_a_log_is_a_list_of_its_problems(imbrex: Imbrex, tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    lines = (
+        "hipblaslt-bench -m 48 -n 176 -k 64 --transA T", "gemm -k 64 -m 4 -n 4", "2 gemm -m 4 -n 4 -k 64",
+        "gemm -m ?1..9 -n 4 -k 4", "\x1bbnorm",
+    )  # fmt: skip
+    log.write_text("\n".join(lines))
+    said = imbrex("capture", str(log))
+    assert said.code == 0 and "left out: 1 \\x1bbnorm: unknown problem form" in said.errors
+    assert [line for line in said.out.splitlines() if not line.startswith("#")] == [
+        "1 gemm -t f16 -m 176 -n 48 -k 64 -transA 0 -transB 1 -g 1",
+        "3 gemm -t f32 -m 4 -n 4 -k 64 -transA 0 -transB 0 -g 1",
+        "1 gemm -t f32 -m ?1..9 -n 4 -k 4 -transA 0 -transB 0 -g 1",
+    ]
 
 
 def test_a_model_without_problems_is_told_of(imbrex: Imbrex, monkeypatch: pytest.MonkeyPatch) -> None:
