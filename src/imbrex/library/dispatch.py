@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from imbrex.library.family import Family
+from imbrex.library.find import find_source
 from imbrex.problem import Operand, Problem
 from imbrex.run.cpu import Parameter
 from imbrex.symbol import symbol_of
@@ -140,7 +141,7 @@ def table(name: str, families: Sequence[Family], head: Sequence[str], interface:
         lines.append(f"    {{{quoted(family.text)}, {sizes}, steps_{number}, kernels_{number}, {joined}}},")
     lines += ["};", TABLE.replace("MOST", str(max(len(family.steps) for family in families)))]
     s = symbol_of(name)
-    text = "\n".join(lines) + ENTRIES.replace("NAME", s).replace("SHOUT", s.upper())
+    text = "\n".join(lines) + find_source() + ENTRIES.replace("NAME", s).replace("SHOUT", s.upper())
     return text.replace(HOST.argument, interface.argument).replace(HOST.given, interface.given)
 
 
@@ -213,23 +214,6 @@ int first_of(const family &f, int64_t rows) {
   return -1;
 }
 
-// Does a text say this, with a number in place of ?; which number?
-bool matches(const char *wanted, const char *given, int64_t *rows) {
-  *rows = 1;
-  for (; *wanted != 0; ++wanted) {
-    if (*wanted != '?') {
-      if (*given++ != *wanted) return false;
-      continue;
-    }
-    if (*given < '0' || *given > '9') return false;
-    for (*rows = 0; *given >= '0' && *given <= '9'; ++given) {
-      if (*rows > INT64_MAX / 16) return false;
-      *rows = *rows * 10 + (*given - '0');
-    }
-  }
-  return *given == 0;
-}
-
 int run(const family &f, int first, int64_t rows, void *const *arrays, int threads) {
   char *at[MOST];
   for (int i = 0; i < f.arrays; ++i) at[i] = static_cast<char *>(arrays[i]);
@@ -250,7 +234,7 @@ const char *NAME_text(int family) { return family < 0 || family >= known ? nullp
 
 int NAME_find(const char *problem, int64_t *rows) {
   for (int i = 0; i < known; ++i)
-    if (matches(families[i].text, problem, rows)) return i;
+    if (means(families[i].text, problem, rows)) return i;
   return -1;
 }
 

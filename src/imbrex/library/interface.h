@@ -28,8 +28,10 @@ int ${symbol}_abi(void);
 /* The problem of a family, with ? for its rows; NULL where there is none. */
 const char *${symbol}_text(int family);
 
-/* The family of a problem's canonical line, as imbrex prints it, with any number in place of ?, which goes to
-   *rows; -1 where there is none. */
+/* The family of a problem's line, and in *rows the number that it has for ?; -1 where there is none.  A line is
+   one of the list above or of MIOpenDriver, of one direction: flags in any order, by any of their names, usual
+   values left out, flags that change nothing of what is computed passed over.  What a line of hipblaslt-bench or
+   rocblas-bench, JSON or IR is here, `imbrex capture "LINE"` prints. */
 int ${symbol}_find(const char *problem, int64_t *rows);
 
 /* ${shout}_OK where ${symbol}_run would run, else ${shout}_NOT_SERVED. */
