@@ -357,8 +357,8 @@ def test_a_hint_names_what_the_target_has() -> None:
 @pytest.mark.parametrize(
     ("groups", "count", "message"),
     [
-        (6, "4", "says how many of the 6 groups are computed as one"),
-        (6, "0", "says how many of the 6 groups are computed as one"),
+        (6, "4", "says how many of 6 groups are computed as one"),
+        (6, "0", "says how many of 6 groups are computed as one"),
         (1, "1", "has no groups to merge"),
     ],
 )

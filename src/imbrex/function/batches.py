@@ -22,6 +22,7 @@ from imbrex.function.call_target import CallTarget
 from imbrex.kernel import Kernel, Target, compile
 from imbrex.kernel.make import OFFERED, NotBuilt, Offered
 from imbrex.kernel.tuned import Effort, tune_first
+from imbrex.numeral import counted
 from imbrex.problem import Conv2d, Problem, problem_text
 from imbrex.problem.run_time import MOST_IMAGES, MOST_ROWS
 from imbrex.run.cpu import thread_count
@@ -135,11 +136,11 @@ def refuse(opened: Problem, target: Target, threads: int, reason: str) -> None:
 def _announced(opened: Problem, number: int, family: _Family) -> str:
     size = opened.run_time
     assert size is not None, opened
-    of = "images" if isinstance(opened, Conv2d) else "rows"
+    of = "image" if isinstance(opened, Conv2d) else "row"
     first = ", ".join(map(str, sorted(family.own)))
     return (
-        f"{number} {of} after {first}: one kernel of {size.least} to {size.most} {of} is compiled, for all "
-        f"further numbers, here and wherever they change, as 'batches' says ({problem_text(opened)})"
+        f"{counted(number, of)} after {first}: one kernel of {size.least} to {size.most} {of}s is compiled, "
+        f"for all further numbers, here and wherever they change, as 'batches' says ({problem_text(opened)})"
     )
 
 

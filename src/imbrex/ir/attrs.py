@@ -18,6 +18,7 @@ from imbrex.ir.entry import Entry, decode_entry
 from imbrex.ir.literal import Node, Plain, Reference, boolean, integer, listed, number, size, text
 from imbrex.ir.printed import write, write_entries, write_numbered
 from imbrex.ir.text import Reader
+from imbrex.numeral import counted
 
 Payload = TypeVar("Payload")
 
@@ -182,7 +183,7 @@ class Padding(Literal[tuple[Pair, ...]]):
                 both = integer(side)
                 return both, both
             if len(side.value) != 2:
-                side.fail(f"expected [before, after], got {len(side.value)} numbers")
+                side.fail(f"expected [before, after], got {counted(len(side.value), 'number')}")
             return integer(side.value[0]), integer(side.value[1])
 
         return listed(pair)(node)

@@ -31,6 +31,7 @@ from typing import TypeAlias, assert_never
 from imbrex.index import rule as rules
 from imbrex.index.rule import Rule
 from imbrex.ir.literal import Node, Plain, fields, integer, listed, suggest, text
+from imbrex.numeral import counted
 
 Params: TypeAlias = tuple["int | tuple[int, ...]", ...]
 
@@ -200,7 +201,7 @@ def decode_entry(node: Node) -> Entry:
         numbers, words = got[key].value, got[names].value
         assert isinstance(numbers, tuple) and isinstance(words, tuple)
         if len(numbers) != len(words):
-            got[names].fail(f"'{names}' has {len(words)} entries, '{key}' has {len(numbers)}")
+            got[names].fail(f"'{names}' has {counted(len(words), 'entry')}, '{key}' has {len(numbers)}")
     return entry
 
 

@@ -260,7 +260,8 @@ class Conv2d:
 def _check_conv(conv: Conv2d) -> None:
     for name, channels in (("c", conv.c), ("k", conv.k)):
         if channels % conv.groups:
-            message = f"{name} = {channels} channels do not divide into {counted(conv.groups, 'group')}"
+            divide = counted(channels, "channel does", "channels do")
+            message = f"{name} = {divide} not divide into {counted(conv.groups, 'group')}"
             raise Diagnostic(message, subject="groups")
     for axis in conv.axes:
         axis.check()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import counted
 from imbrex.problem.field import whole
 
 __all__ = ["LEADING", "STRIDES", "Matrices", "Stride", "strided"]
@@ -47,7 +48,8 @@ def strided(role: str, matrices: Matrices, leading: object, batch: object) -> St
     name = LEADING[role]
     row = columns if leading is None else whole(name, leading, least=1)
     if row < columns:
-        hint = f"{role} is stored as {rows} rows of {columns}; give {columns} or more, or leave it out"
+        stored = f"{counted(rows, 'row')} of {columns}"
+        hint = f"{role} is stored as {stored}; give {columns} or more, or leave it out"
         message = f"{name} must be at least {columns}, the elements of a row of {role}, got {row}"
         raise Diagnostic(message, hint=hint, subject=name)
     matrix = row * rows if batch is None else whole(STRIDES[role], batch, least=0)

@@ -175,8 +175,8 @@ def test_a_pad_guards_only_the_sides_that_can_fail() -> None:
 
 FLAWS: list[tuple[Rule, Sizes, Sizes, str]] = [
     (PassThrough(), (4,), (5,), "makes upper size [5] of lower size [5], got [4]"),
-    (PassThrough(), (4, 4), (4,), "takes 1 upper dimensions, got 2"),
-    (PassThrough(), (4,), (), "takes 1 lower dimensions, got 0"),
+    (PassThrough(), (4, 4), (4,), "takes 1 upper dimension, got 2"),
+    (PassThrough(), (4,), (), "takes 1 lower dimension, got 0"),
     (Pad(1, 1), (6,), (5,), "makes upper size [7] of lower size [5], got [6]"),
     (Pad(-1, 1), (5,), (5,), "needs non-negative pads, got -1 and 1"),
     (Pad(1, -1), (5,), (5,), "needs non-negative pads, got 1 and -1"),
@@ -195,7 +195,7 @@ FLAWS: list[tuple[Rule, Sizes, Sizes, str]] = [
     (Unmerge(), (2, 3), (7,), "makes lower size 6 of upper size [2, 3], got 7"),
     (Unmerge(), (), (1,), "takes one or more upper dimensions, got 0"),
     (Merge(), (7,), (2, 3), "makes upper size [6] of lower size [2, 3], got [7]"),
-    (Merge(), (2, 3), (6,), "takes 1 upper dimensions, got 2"),
+    (Merge(), (2, 3), (6,), "takes 1 upper dimension, got 2"),
     (Merge(), (1,), (), "takes one or more lower dimensions, got 0"),
     (Unfold(), (7,), (2, 3), "makes upper size [6] of lower size [2, 3], got [7]"),
     (Broadcast(), (3,), (3,), "takes 0 lower dimensions, got 1"),

@@ -121,7 +121,7 @@ def test_a_product_takes_the_part_at_its_offsets(offsets: str) -> None:
 @pytest.mark.parametrize(
     ("text", "offsets", "message"),
     [
-        (READ, "offset_source = [2]", "1 offsets are given for 2 dimensions that are not indexed"),
+        (READ, "offset_source = [2]", "1 offset is given for 2 dimensions without an index"),
         (READ, "offset_source = [4, 0]", "offset 4 lies outside of a dimension of size 4"),
         (READ, "offset_source = -1", "an offset is not negative, got -1"),
         (READ, "offset_source = 1, offset_block = 1", "'offset_source' says where the source starts"),

@@ -13,7 +13,7 @@ from imbrex.config.algorithm.phases import leaves_gaps, shares_phases
 from imbrex.config.algorithm.pointwise import is_served
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.algorithm.windows import refused
-from imbrex.numeral import whole
+from imbrex.numeral import counted, whole
 from imbrex.view.conv.implicit_gemm import windows_are_apart
 from imbrex.view.conv.raster import RasterDirection
 from imbrex.view.conv.row_taps import row_taps
@@ -134,7 +134,7 @@ def _row_halo(task: ConvTask, number: str) -> Refusal | None:
     images = dict(task.conv.input)["n"]
     count = whole(number, 1)
     if count is None or count > images:
-        reason = f" says how many of the {images} images lie abreast in a tile"
+        reason = f" says how many of {counted(images, 'image')} lie abreast in a tile"
         return Refusal(reason, f"write 'row_halo:COUNT' with a COUNT from 1 to {images}")
     found = row_taps(task.conv, _raster_direction(task), count)
     return Refusal(f": {found}") if isinstance(found, str) else None
@@ -157,7 +157,7 @@ def _groups(task: ConvTask, word: str, number: str) -> Refusal | None:
     count = whole(number, 1)
     if count is not None and task.groups % count == 0:
         return None
-    reason = f" says how many of the {task.groups} groups are computed as one"
+    reason = f" says how many of {counted(task.groups, 'group')} are computed as one"
     return Refusal(reason, f"write '{word}:COUNT' with a COUNT that divides {task.groups}")
 
 

@@ -15,6 +15,7 @@ from imbrex.config.halo_weight.choice import WeightWindows
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import counted
 from imbrex.view.conv.group_merge import GroupMerge
 from imbrex.view.conv.implicit_gemm import Convolution
 
@@ -51,7 +52,7 @@ def weights_of(task: ConvTask, merged: int = 1) -> WeightWindows | str:
 def refused(task: ConvTask, merged: int) -> str | None:
     """Why a convolution, of so many groups as one, is not served; None where it is."""
     if merged < 1 or task.groups % merged:
-        return f"{merged} does not divide {task.groups} groups"
+        return f"{merged} does not divide {counted(task.groups, 'group')}"
     found = best_of(task, merged)
     return found if isinstance(found, str) else None
 

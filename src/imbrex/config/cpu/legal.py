@@ -8,6 +8,7 @@ from __future__ import annotations
 from imbrex.chip import CpuMachine
 from imbrex.config.cpu.plan import CpuPlan
 from imbrex.config.rules import Reasons, Rules
+from imbrex.numeral import counted
 from imbrex.view.mma.vector import CPU_UNITS, units_of
 
 __all__ = ["CPU_RULES"]
@@ -41,7 +42,7 @@ def vector_registers(plan: CpuPlan, machine: CpuMachine) -> Reasons:
     t = plan.tuning
     available = CPU_UNITS[t.unit].available(machine)
     if t.registers > available:
-        tile = f"{t.m_per_thread}x{t.n_per_thread} tile of {t.vector_lanes} lanes"
+        tile = f"{t.m_per_thread}x{t.n_per_thread} tile of {counted(t.vector_lanes, 'lane')}"
         yield f"registers {t.registers} > {available} on {machine.name} ({tile})"
 
 

@@ -9,6 +9,7 @@ from imbrex.config.halo.plan import HaloPlan, WindowPlan
 from imbrex.config.rules import Reasons, Rules
 from imbrex.config.warpgroup import limits
 from imbrex.config.warpgroup.instruction import columns_of
+from imbrex.numeral import counted
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import SWIZZLES
 
@@ -19,7 +20,7 @@ def window(plan: WindowPlan[Any], machine: GpuMachine) -> Reasons:
     """A step of K is all of a window."""
     t, k = plan.tuning, plan.context.k
     if t.k_per_block != k:
-        yield f"{t.taps_text} taps of {t.channels} channels are not the {k} of gemmK"
+        yield f"{t.taps_text} taps of {counted(t.channels, 'channel')} are not the {k} of gemmK"
 
 
 def filters(plan: WindowPlan[Any], machine: GpuMachine) -> Reasons:
@@ -57,9 +58,11 @@ def pixels(plan: HaloPlan, machine: GpuMachine) -> Reasons:
     if t.m_per_block % parts:
         yield f"{t.m_per_block} pixels of a tile are not a multiple of {parts}"
     elif t.images > 1 and t.images % (t.m_per_block // t.held[0]):
-        yield f"{t.images} images are not shared by {t.consumers} consumers"
+        images = counted(t.images, "image is", "images are")
+        yield f"{images} not shared by {counted(t.consumers, 'consumer')}"
     if plan.context.n % image:
-        yield f"{plan.context.n} pixels are not whole tiles' lines, {t.rows} of {t.width}"
+        pixels = counted(plan.context.n, "pixel is", "pixels are")
+        yield f"{pixels} not whole tiles' lines, {t.rows} of {t.width}"
     yield from limits.boxes(t)
 
 
@@ -79,9 +82,11 @@ def diagonal(plan: HaloPlan, machine: GpuMachine) -> Reasons:
     count, n = t.diagonal, t.n_per_block
     if t.channels % count or t.channels // count * dtype.bytes % SWIZZLES[-1]:
         least = SWIZZLES[-1] // dtype.bytes
-        yield f"{t.channels} channels are not {count} blocks of a multiple of {least}"
+        channels = counted(t.channels, "channel is", "channels are")
+        yield f"{channels} not {counted(count, 'block')} of a multiple of {least}"
     if n % count or n // count not in columns_of(dtype, machine) or n != plan.context.m:
-        yield f"{plan.context.m} filters are not {count} blocks of an instruction's columns"
+        filters = counted(plan.context.m, "filter is", "filters are")
+        yield f"{filters} not {counted(count, 'block')} of an instruction's columns"
 
 
 HALO_RULES: Rules[HaloPlan, GpuMachine] = Rules(

@@ -9,6 +9,7 @@ from imbrex.config.halo.lines import LinesPlan
 from imbrex.config.rules import Reasons, Rules
 from imbrex.config.warpgroup import limits
 from imbrex.config.warpgroup.instruction import columns_of
+from imbrex.numeral import counted
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.tensor.limit import MOST_BOX
 
@@ -30,18 +31,20 @@ def channels(plan: LinesPlan, machine: GpuMachine) -> Reasons:
     yield from limits.whole_rows(f"channels {t.channels} are", t.channels, dtype)
     yield from limits.whole_rows(f"channels of a block {block} are", block, dtype)
     if t.channels % t.diagonal or t.n_per_block % t.diagonal:
-        yield f"{t.channels} channels and {t.n_per_block} filters are not {t.diagonal} blocks"
+        both = f"{counted(t.channels, 'channel')} and {counted(t.n_per_block, 'filter')}"
+        yield f"{both} are not {counted(t.diagonal, 'block')}"
 
 
 def pixels(plan: LinesPlan, machine: GpuMachine) -> Reasons:
     """A line of all images is whole instructions, and a tile several of them."""
     t = plan.tuning
     if t.line % ROWS:
-        yield f"{t.images} lines of {t.width} pixels are not a multiple of {ROWS}"
+        yield f"a line of each image has {t.line} pixels in all, not a multiple of {ROWS}"
     if t.lines < 2:
         yield "lines 1 < 2: a tile is several lines"
     if plan.context.n % t.m_per_block:
-        yield f"{plan.context.n} pixels are not whole tiles of {t.lines} lines of {t.images} x {t.width}"
+        pixels = counted(plan.context.n, "pixel is", "pixels are")
+        yield f"{pixels} not whole tiles of {counted(t.lines, 'line')} of {t.images} x {t.width}"
     if max(t.width, t.images) > MOST_BOX:
         yield f"a box of {t.images} lines of {t.width} pixels is not one of at most {MOST_BOX} each"
 
@@ -51,7 +54,8 @@ def columns(plan: LinesPlan, machine: GpuMachine) -> Reasons:
     t, dtype = plan.tuning, plan.context.dtype
     each = t.n_per_block // t.diagonal
     if each * t.window_rows not in columns_of(dtype, machine):
-        yield f"{t.window_rows} times {each} filters are not the columns of an instruction for {dtype.name}"
+        columns_are = f"{t.window_rows} times {counted(each, 'filter is', 'filters are')}"
+        yield f"{columns_are} not the columns of an instruction for {dtype.name}"
     yield from limits.columns(t.n_per_block, dtype, machine)
     if each % 8:
         yield f"{each} filters are not a multiple of 8"

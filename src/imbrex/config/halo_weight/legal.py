@@ -8,6 +8,7 @@ from imbrex.config.rules import Reasons, Rules, listed
 from imbrex.config.warpgroup import limits
 from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.plan import LEAST_STAGES
+from imbrex.numeral import counted
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import SWIZZLES
 from imbrex.view.stage.tap_tile import PIXELS
@@ -47,7 +48,7 @@ def window(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
     """A tile has all taps, a share whole steps."""
     t, context = plan.tuning, plan.context
     if context.n != t.n_per_block:
-        yield f"{t.taps} taps of {t.channels} channels are not the {context.n} of gemmN"
+        yield f"{counted(t.taps, 'tap')} of {counted(t.channels, 'channel')} are not the {context.n} of gemmN"
     if context.k % t.k_per_block:
         yield f"{context.k} pixels of a share are not whole steps of {t.k_per_block}"
     if context.g % t.shares:
@@ -80,7 +81,7 @@ def diagonal(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
         each = f"{ROWS // PIXELS} of {PIXELS}, of a warp each"
         yield f"{t.diagonal} blocks of {t.channels} channels are not {each}"
     if t.streams and not plan.in_planes:
-        yield f"{t.loaded} lines are without a halo, which warps keep of planes alone"
+        yield f"{counted(t.loaded, 'line is', 'lines are')} without a halo, which warps keep of planes alone"
     if plan.units > plan.workgroups:
         yield f"{plan.units} tiles are more than the {plan.workgroups} workgroups, which have one each"
 

@@ -26,6 +26,7 @@ from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.space import legal_tunings
 from imbrex.config.warpgroup.tunings import Column, Tunings
 from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import counted
 from imbrex.view.stage.shared_tile import ATOM_ROWS
 
 __all__ = ["broken", "scheduled", "serves"]
@@ -89,7 +90,9 @@ def steps(plan: WarpgroupPlan, parts: int) -> Reasons:
     count = plan.k_iterations
     piece = -(-count // parts)
     if (parts - 1) * piece >= count:
-        yield f"{count} steps of K in {parts} parts of {piece} leave a workgroup without any"
+        parted = f"of K in {parts} parts of {piece}"
+        leave = "leaves" if count == 1 else "leave"
+        yield f"{counted(count, 'step')} {parted} {leave} a workgroup without any"
 
 
 def columns(plan: WarpgroupPlan, parts: int) -> Reasons:

@@ -21,6 +21,7 @@ from imbrex.config.warpgroup.limits import (
     whole_rows,
 )
 from imbrex.config.warpgroup.plan import CLUSTERS, WarpgroupPlan
+from imbrex.numeral import counted
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import SWIZZLES, WRITTEN_BYTES, SharedTile
 
@@ -37,7 +38,7 @@ def rows(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     if t.m_per_block % ROWS or t.m_per_block > MOST_ROWS:
         yield f"m_per_block {t.m_per_block} is not a multiple of {ROWS} up to {MOST_ROWS}"
     elif not t.pingpong and t.m_per_block % (ROWS * t.consumers):
-        what = f"{t.consumers} cooperative consumers of {ROWS} rows"
+        what = f"{counted(t.consumers, 'cooperative consumer')} of {ROWS} rows"
         yield f"m_per_block {t.m_per_block} is not a multiple of {ROWS * t.consumers} ({what})"
 
 

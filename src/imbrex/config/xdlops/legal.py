@@ -10,6 +10,7 @@ from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.config.xdlops.stage import TileCopy
 from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import counted
 from imbrex.view.mma import Instruction, instructions, nearest
 from imbrex.view.mma.fragment import k_parts
 from imbrex.view.mma.wave import tile_of
@@ -155,13 +156,13 @@ def direct(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
         vector = plan.direct_vector(copy)
         if vector is None:
             each = copy.element_bytes
-            sizes = _some(f"{count} ({count * each} bytes)" for count in plan.direct_vectors(copy))
+            sizes = _some(f"{count} ({counted(count * each, 'byte')})" for count in plan.direct_vectors(copy))
             have = copy.access.vector[0]
             takes = f"a direct copy of {matrix} takes {sizes} aligned neighbours in k"
             yield f"{takes}{_or_turned(plan, machine, copy)}; it has {have}; say staged"
         elif copy.k * copy.d % (vector * copy.threads):
             size = vector * copy.element_bytes
-            vectors = f"vectors of {size} bytes by {copy.threads} work items"
+            vectors = f"vectors of {counted(size, 'byte')} by {counted(copy.threads, 'work item')}"
             yield f"{matrix}'s block {_block(copy)} is not filled by whole {vectors}"
 
 

@@ -137,9 +137,7 @@ class BlockwiseGemmOp(MiopenOp):
             verify_reduction(self.a, len(self.a_index), self.b, len(self.b_index))
             for i, (view, count) in enumerate(((self.a, len(self.a_index)), (self.b, len(self.b_index)))):
                 rank = rank_of(view) - count
-                message = (
-                    f"an operand is a matrix (k, {'mn'[i]}), got {rank} dimensions; panels are for 'cpu'"
-                )
+                message = f"an operand is a matrix (k, {'mn'[i]}), got rank {rank}; panels are for 'cpu'"
                 expect(rank == 2 or is_bytes(view), message, "type", i)
         self._verify_extents()
         self._verify_scales()

@@ -39,6 +39,7 @@ from imbrex.ir.ops.scales import verify_scales
 from imbrex.ir.planned import Planned, verify_entries
 from imbrex.ir.shape import agree, shape_of
 from imbrex.ir.source import LocatedParser, OpSource, expect
+from imbrex.numeral import counted
 from imbrex.view.work.workgroup import RasterOrder
 
 KERNELS: Final = (
@@ -153,7 +154,8 @@ class GridwiseGemmOp(GridwiseOp):
             ("output", self.output_dimension, self.output_layout),
         ):
             if sizes and names:
-                message = f"{len(sizes.data)} sizes are given for {len(names.data)} named dimensions"
+                sizes_are = counted(len(sizes.data), "size is", "sizes are")
+                message = f"{sizes_are} given for {counted(len(names.data), 'named dimension')}"
                 expect(len(sizes.data) == len(names.data), message, f"{role}_dimension")
 
 

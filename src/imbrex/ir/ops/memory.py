@@ -29,6 +29,7 @@ from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.printed import write
 from imbrex.ir.shape import LDS, PRIVATE, Buffer, Size, element_of, is_bytes, shape_of, space_of
 from imbrex.ir.source import expect
+from imbrex.numeral import counted
 from imbrex.view.mma.vector import CPU_UNITS
 
 COPIES: Final = {
@@ -114,7 +115,7 @@ class SubviewOp(MiopenOp):
         shape = shape_of(self.result)
         if self.dimension is not None:
             given = self.dimension.data
-            message = f"'dimension' has {len(given)} entries, the result has rank {len(shape)}"
+            message = f"'dimension' has {counted(len(given), 'entry')}, the result has rank {len(shape)}"
             expect(len(given) == len(shape), message, "dimension")
             for i, (extent, size) in enumerate(zip(given, shape, strict=True)):
                 if isinstance(extent, Reference):

@@ -29,6 +29,7 @@ from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.scales import verify_scales
 from imbrex.ir.shape import Size, agree, element_of, rank_of, shape_of
 from imbrex.ir.source import InvalidField, LocatedParser, expect
+from imbrex.numeral import counted
 from imbrex.problem.axis import Axis
 from imbrex.problem.layout import DIMENSIONS, Role
 
@@ -101,11 +102,15 @@ class ConvOp(MiopenOp):
         for index, role in enumerate(DIMENSIONS):
             self._verify_layout(role, index)
         for key, value in (("dilations", self.dilations.data), ("strides", self.strides.data)):
-            expect(len(value) == 2, f"'{key}' takes [height, width], got {len(value)} numbers", key)
+            expect(
+                len(value) == 2, f"'{key}' takes [height, width], got {counted(len(value), 'number')}", key
+            )
             for i, v in enumerate(value):
                 expect(v > 0, f"'{key}' are positive, got {v}", key, i)
         pads = self.padding.data
-        expect(len(pads) == 2, f"'padding' takes [height, width], got {len(pads)} entries", "padding")
+        expect(
+            len(pads) == 2, f"'padding' takes [height, width], got {counted(len(pads), 'entry')}", "padding"
+        )
         for i, pair in enumerate(pads):
             expect(min(pair) >= 0, f"pads are not negative, got {min(pair)}", "padding", i)
         verify_elements([self.filter, self.input, self.output], self.WRITES)

@@ -23,6 +23,7 @@ from imbrex.ir.ops.memory import verify_same_elements
 from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.shape import PRIVATE, is_bytes, shape_of, space_of
 from imbrex.ir.source import InvalidField, expect
+from imbrex.numeral import counted
 
 SIDES: Final = ("source", "dest")
 OFFSETS: Final = frozenset({"offset_source", "offset_dest", "offset_block", "offset_thread"})
@@ -122,7 +123,8 @@ def verify_offset(view: SSAValue, count: int, given: Attribute, key: str) -> Non
         expect(offsets >= 0, f"an offset is not negative, got {offsets}", key)
         return
     expect(not isinstance(view.owner, TransformOp), "a view is indexed; this is for plain buffers", key)
-    message = f"{len(offsets)} offsets are given for {len(sizes)} dimensions that are not indexed"
+    offsets_are = counted(len(offsets), "offset is", "offsets are")
+    message = f"{offsets_are} given for {counted(len(sizes), 'dimension')} without an index"
     expect(len(offsets) == len(sizes), message, key)
     for i, (offset, size) in enumerate(zip(offsets, sizes, strict=True)):
         inside = 0 <= offset and (size is None or offset < size)

@@ -26,6 +26,7 @@ from imbrex.ir.ops.finish import FinishOp
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.shape import Shape, Size, agree, element_of, memref, shape_of, shape_text, space_of
 from imbrex.ir.source import InvalidField, expect
+from imbrex.numeral import counted
 from imbrex.problem.layout import DIMENSIONS
 
 PROBLEM_DIMS: Final = {"g", *(name for names in DIMENSIONS.values() for name in names)}
@@ -171,9 +172,11 @@ class TransformOp(MiopenOp):
         if len(shape) == len(names):
             return
         want = "".join(f"{shape_text([s])}x" for s in [*shape, *[None] * len(names)][: len(names)])
+        named = counted(len(names), "dimension is", "dimensions are")
+        names_text = ", ".join(names) or "none"
         message = (
-            f"the {what} type has rank {len(shape)} but {len(names)} dimensions are named:"
-            f" {', '.join(names) or 'none'}; write memref<{want}{element_of(self.result)}>"
+            f"the {what} type has rank {len(shape)} but {named} named: {names_text};"
+            f" write memref<{want}{element_of(self.result)}>"
         )
         raise InvalidField(message, *path)
 

@@ -31,6 +31,7 @@ from imbrex.ir.ops.problem import AXES, DRAFT_NAMES, ConvOp
 from imbrex.ir.ops.view import PROBLEM_DIMS
 from imbrex.ir.shape import Shape, Size, agree, element_of, memref, shape_of, shape_text, space_of
 from imbrex.ir.source import InvalidOp
+from imbrex.numeral import counted
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.problem.layout import DIMENSIONS
 from imbrex.problem.text import parse_problem
@@ -118,7 +119,9 @@ class _Binding:
         if shape is None or not names:
             return
         if len(shape) != len(names):
-            raise InvalidOp(op, f"{role}={_numbers(shape)} has {len(shape)} sizes for {', '.join(names)}")
+            raise InvalidOp(
+                op, f"{role}={_numbers(shape)} has {counted(len(shape), 'size')} for {', '.join(names)}"
+            )
         for name, size in zip(names, shape, strict=True):
             if size < 1:
                 raise InvalidOp(op, f"{role}={_numbers(shape)} gives '{name}' the size {size}")

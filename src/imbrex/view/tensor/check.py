@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from imbrex.chip import VECTOR_BYTES
 from imbrex.index.map import Map
+from imbrex.numeral import counted
 from imbrex.view.tensor.form import Box, Piece, Walk
 from imbrex.view.tensor.tiling import INNER, ROW, Run
 
@@ -80,7 +81,8 @@ def misplaced(
     for piece, run in zip(form.pieces, runs, strict=True):
         first = np.asarray(piece.coords[0].eval(_environment(variables, run))) * element_bytes
         if (inside := first[first % VECTOR_BYTES != 0]).size:
-            return f"a piece begins {int(inside[0])} bytes into a row, not a multiple of {VECTOR_BYTES}"
+            begins = counted(int(inside[0]), "byte")
+            return f"a piece begins {begins} into a row, not a multiple of {VECTOR_BYTES}"
     return None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from imbrex.chip import VECTOR_BYTES
+from imbrex.numeral import counted
 from imbrex.view.tensor.form import Box, Walk
 
 __all__ = ["MOST_BOX", "beyond_limits"]
@@ -32,10 +33,10 @@ def beyond_limits(form: Box | Walk, element_bytes: int) -> str | None:
 
 def _common(form: Box | Walk, element_bytes: int) -> Iterator[str]:
     if (first := form.base * element_bytes) % VECTOR_BYTES:
-        yield f"the first element is {first} bytes into the array, not a multiple of 16"
+        yield f"the first element is {counted(first, 'byte')} into the array, not a multiple of 16"
     for size, stride in zip(form.sizes[1:], form.strides, strict=True):
         if stride * element_bytes % VECTOR_BYTES:
-            yield f"a stride of {stride * element_bytes} bytes is not a multiple of 16"
+            yield f"a stride of {counted(stride * element_bytes, 'byte')} is not a multiple of 16"
         if stride * element_bytes >= MOST_STRIDE_BYTES:
             yield f"an axis of {size}, {stride * element_bytes} bytes apart, is too long"
     if max(form.sizes) > MOST_SIZE:

@@ -98,7 +98,7 @@ def test_the_tuning_that_is_chosen_is_legal(parts: int) -> None:
 
 
 def test_a_short_k_is_refused_with_reasons() -> None:
-    with pytest.raises(Diagnostic, match="no tuning serves cluster_k:8: 1 steps of K in 8 parts of 1 leave"):
+    with pytest.raises(Diagnostic, match="no tuning serves cluster_k:8: 1 step of K in 8 parts of 1 leaves"):
         scheduled(gemm(256, 256, 64), MACHINE, None, TileSchedule("cluster_k", 8))
 
 
