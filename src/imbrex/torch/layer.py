@@ -71,9 +71,18 @@ class Layer:
             _note(self, tuple(input.shape))
         return True
 
+    def __prepare_scriptable__(self) -> Any:
+        """What torch.jit.script calls first."""
+        message = "torch.jit.script knows torch's own layers, and this one is swapped"
+        raise TypeError(f"{message}: script the model before 'replace', or after imbrex.torch.restore(model)")
+
 
 class Conv2d(Layer, _nn.Conv2d):
     """torch.nn.Conv2d."""
+
+    def imbrex_serves(self: Any, input: Any) -> bool:
+        """Its padding may have become another one than zeros."""
+        return self.padding_mode == "zeros" and Layer.imbrex_serves(self, input)
 
     def forward(self: Any, input: Any) -> Any:
         if not self.imbrex_serves(input):

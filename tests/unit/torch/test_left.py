@@ -71,6 +71,28 @@ def test_a_scripted_layer_is_left() -> None:
     assert reasons(scripted, torch.randn(2, 4)) == {"0": "it is a program of torch.jit"}
 
 
+@pytest.mark.parametrize("is_fused", [True, False])
+def test_padding_that_becomes_another_than_zeros_is_torch_s(is_fused: bool) -> None:
+    own = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), *([nn.ReLU()] if is_fused else [])).eval()
+    wanted, image = copy.deepcopy(own), torch.randn(1, 3, 6, 6)
+    ours.replace(own, image, jobs=1, measure=False, fallback=False)
+    for padding in ("zeros", "reflect", "zeros"):
+        own[0].padding_mode = wanted[0].padding_mode = padding
+        with torch.no_grad():
+            torch.testing.assert_close(own(image), wanted(image))
+        torch.testing.assert_close(own(image), wanted(image))
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
+def test_a_swapped_layer_is_not_scripted_and_says_so() -> None:
+    own = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()).eval()
+    ours.replace(own, torch.randn(1, 3, 6, 6), jobs=1, measure=False)
+    with pytest.raises(TypeError, match="script the model before 'replace'"):
+        torch.jit.script(own)
+    ours.restore(own)
+    assert torch.jit.script(own)(torch.randn(1, 3, 6, 6)).shape == (1, 4, 4, 4)
+
+
 @pytest.mark.parametrize("is_training", [False, True])
 def test_layers_that_torch_passes_by_are_left(is_training: bool) -> None:
     """In eval mode, without gradients, torch computes an encoder at once, by the weights of its layers."""
