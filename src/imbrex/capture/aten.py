@@ -82,8 +82,9 @@ def captured(function: Callable[[], Any], name: str, is_training: bool) -> Tally
 
 def _expect_no_model(given: Any, message: str) -> None:
     torch: Any = import_module("torch")
-    if isinstance(given, torch.nn.Module):
-        raise Diagnostic(message, hint="a function gives both: return model, inputs")
+    values = cast("tuple[Any, ...]", given) if isinstance(given, tuple) else (given,)
+    if not _is_model(given) and any(isinstance(value, torch.nn.Module) for value in values):
+        raise Diagnostic(message, hint="a function gives both, in this order: return model, inputs")
 
 
 def _is_model(given: Any) -> bool:

@@ -28,11 +28,13 @@ from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.epilogue_array import Array
 from imbrex.problem.layout import ROLES
 from imbrex.run.arrays import handed
+from imbrex.run.graph_break import outside_graphs
 from imbrex.run.traced import expect_numbers
 
 __all__ = ["conv2d", "conv2d_backward_data", "conv2d_backward_weight"]
 
 
+@outside_graphs
 def conv2d(
     x: Any,
     w: Any,
@@ -90,6 +92,7 @@ def conv2d(
     return _result(options, {"x": ("input", x), "w": ("filter", w)}, out, threads, stream, more)
 
 
+@outside_graphs
 def conv2d_backward_data(
     dy: Any,
     w: Any,
@@ -127,6 +130,7 @@ def conv2d_backward_data(
     return _result(options, {"dy": ("output", dy), "w": ("filter", w)}, out, threads, stream)
 
 
+@outside_graphs
 def conv2d_backward_weight(
     dy: Any,
     x: Any,

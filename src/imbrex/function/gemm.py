@@ -27,11 +27,13 @@ from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.epilogue_array import Array
 from imbrex.problem.stride import LEADING, STRIDES
 from imbrex.run.arrays import handed
+from imbrex.run.graph_break import outside_graphs
 from imbrex.run.traced import expect_numbers
 
 __all__ = ["gemm"]
 
 
+@outside_graphs
 def gemm(
     a: Any,
     b: Any,

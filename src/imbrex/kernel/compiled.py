@@ -28,6 +28,7 @@ from imbrex.numeral import counted
 from imbrex.problem import Gemm, Operand, Problem, problem_text
 from imbrex.run.arrays import handed
 from imbrex.run.cpu import CpuKernel
+from imbrex.run.graph_break import outside_graphs
 from imbrex.symbol import name_of
 
 if TYPE_CHECKING:  # a warm start on a CPU goes without
@@ -224,6 +225,7 @@ class Kernel:
         """Kernels that one call launches, one after the other."""
         return len(self.grid_sizes)
 
+    @outside_graphs
     def __call__(self, *arrays: Any, threads: int | None = None, stream: Any = None) -> Any:
         """Run on all arrays, or, where none of them is read and written, on those that are read: the results
         are then new arrays of the same kind.

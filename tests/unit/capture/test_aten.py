@@ -117,6 +117,14 @@ def alone():
     return layer
 
 
+def turned():
+    return torch.ones(2, 4), layer
+
+
+def three():
+    return layer, torch.ones(2, 4), 1
+
+
 layer = nn.Linear(4, 4)
 several = 3
 """
@@ -206,6 +214,8 @@ def test_no_op_that_may_multiply_is_passed_by(model: Path) -> None:
     [
         ("layer", "'layer' is a model, and what it is called with is not known"),
         ("alone", "'alone' gives a model, and not what it is called with"),
+        ("turned", "'turned' gives a model, and not what it is called with"),
+        ("three", "'three' gives a model, and not what it is called with"),
         ("missing", "has no function 'missing'"),
         ("several", "has no function 'several'"),
         ("broken", "'broken' ended in ValueError: no such thing"),
