@@ -62,7 +62,7 @@ def test_a_tuning_of_several_taps_names_its_algorithm(gpu: Gpu) -> None:
     [
         (replace(PLAIN, stride=(2, 2)), "row_halo:1", "strides 2 x 2"),
         (replace(PLAIN, input_layout="NCHW"), "row_halo:1", "channels do not come last"),
-        (PLAIN, "row_halo:17", "how many of the 16 images"),
+        (PLAIN, "row_halo:17", "how many of 16 images"),
         (PLAIN, "row_halo", "row_halo:COUNT"),
         (replace(PLAIN, direction="backward_weight"), "row_halo:1", "row_halo"),
     ],

@@ -138,8 +138,8 @@ def test_rows_of_windows() -> None:
 @pytest.mark.parametrize(
     ("algorithm", "message"),
     [
-        ("merged_groups:3", "how many of the 4 groups are computed as one"),
-        ("merged_groups:x", "how many of the 4 groups are computed as one"),
+        ("merged_groups:3", "how many of 4 groups are computed as one"),
+        ("merged_groups:x", "how many of 4 groups are computed as one"),
         ("window_rows", "only channels of up to 64 bytes"),
         ("channel_vectors", "one channel and one filter a group"),
     ],

@@ -332,17 +332,10 @@ def _problem(
         problem = Conv2d(
             direction,
             *(max(1, sizes["n"]), sizes["c"], sizes["hi"], sizes["wi"], sizes["k"], sizes["y"], sizes["x"]),
-            pad_h=pads[0],
-            pad_w=pads[1],
-            stride=window.stride,
-            dilation=window.dilation,
-            groups=window.groups,
-            filter_layout=filter_names,
-            input_layout=input_names,
-            output_layout=output_names,
-            dtype=element,
-            epilogue=after,
-        )
+            pad_h=pads[0], pad_w=pads[1], stride=window.stride, dilation=window.dilation,
+            groups=window.groups, filter_layout=filter_names, input_layout=input_names,
+            output_layout=output_names, dtype=element, epilogue=after,
+        )  # fmt: skip
     except Diagnostic as error:
         raise ValueError(error.message) from None
     return problem, sizes["n"] == 0

@@ -264,11 +264,9 @@ def flaw(rule: Rule, upper: Sizes, lower: Sizes) -> str | None:
     """Why these sizes break the rule's law, or None."""
     for have, want, side in ((upper, arity(rule)[0], "upper"), (lower, arity(rule)[1], "lower")):
         if (want is None and not have) or (want is not None and len(have) != want):
-            takes = "one or more" if want is None else want
-            of = f"{side} dimension" if want == 1 else f"{side} dimensions"
-            return f"takes {takes} {of}, got {len(have)}"
-    implied = upper_sizes(rule, lower)
-    if implied is not None and implied != tuple(upper):
+            of = f"{side} dimension" + "s" * (want != 1)
+            return f"takes {'one or more' if want is None else want} {of}, got {len(have)}"
+    if (implied := upper_sizes(rule, lower)) is not None and implied != tuple(upper):
         return f"makes upper size {list(implied)} of lower size {list(lower)}, got {list(upper)}"
     match rule:
         case Pad(before, after) if min(before, after) < 0:

@@ -292,15 +292,13 @@ class Kernel:
         size = whole("size", size, 0)
         fixed, chosen = self.problem.at(size), of_size(parse(self.configuration), size)
         return replace(
-            self,
-            problem=fixed,
-            loaded=self.loaded.of_size(size),
+            self, problem=fixed, loaded=self.loaded.of_size(size),
             tuning_texts=tuple(text(product.tuning) for product in chosen.products),
             schedules=tuple(str(product.schedule) for product in chosen.products),
             configuration=str(chosen),
             origin=None,
             sized_from=(self, size),
-        )
+        )  # fmt: skip
 
     def _sized(self, arrays: tuple[Any, ...]) -> Loaded:
         """What runs arrays, of which the result is not yet there, and which tell a run-time size."""

@@ -81,7 +81,7 @@ class Conv2d(Layer, _nn.Conv2d):
     """torch.nn.Conv2d."""
 
     def imbrex_serves(self: Any, input: Any) -> bool:
-        """Its padding may have become another one than zeros."""
+        """The same, of padding that is zeros still."""
         return self.padding_mode == "zeros" and Layer.imbrex_serves(self, input)
 
     def forward(self: Any, input: Any) -> Any:
