@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 PY := .venv/bin/python
-PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := $(PY) -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
 # What Python compiles of the package and of the tests is kept for the next run, and for processes that tests start.
 unexport PYTHONDONTWRITEBYTECODE

@@ -3,6 +3,7 @@
     python benchmarks/hopper.py --compile-only --jobs 16    all kernels into the cache; needs no GPU
     python benchmarks/hopper.py --quick                     a few problems of every set
     python benchmarks/hopper.py --sets square,resnet-* --budget 400
+    python benchmarks/hopper.py --resume REPORT.json        what a report of a run that was cut lacks
     python benchmarks/hopper.py --lot 7                     some 330 new problems, by that seed
     python benchmarks/hopper.py --table REPORT.json --page docs/hopper.md    a report as that page's table
 
@@ -34,7 +35,7 @@ from imbrex.cli.report_file import write_report
 from imbrex.cli.table import print_table
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import target_of
-from imbrex.run.cuda.driver import require_gpu
+from imbrex.run.cuda.driver import cuda_here, gpu_text, require_gpu
 
 HERE = Path(__file__).resolve().parent
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
@@ -65,7 +66,8 @@ def run(options: argparse.Namespace) -> int:
     if target_of(options.target).is_cuda:
         require_gpu(options.target)
     output = Path(options.output)
-    campaign = Campaign(entries, options.target, options.seconds, options.budget)
+    known = measured_before(Path(options.resume), options.target) if options.resume else ()
+    campaign = Campaign(entries, options.target, options.seconds, options.budget, known=known)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         campaign.run(lambda told: write_report(told, output), told_for(entries))
@@ -82,6 +84,15 @@ def drawn_or_chosen(options: argparse.Namespace) -> list[Entry]:
     if options.quick:
         raise Diagnostic("a lot has no quick part", hint="name kinds of it by --sets, or leave --quick out")
     return lot(options.lot, names)
+
+
+def measured_before(report: Path, target: str) -> list[Row]:
+    """The rows of a report of a run that was cut, on the same kind of GPU."""
+    document, here = json.loads(report.read_text(encoding="utf-8")), gpu_text(cuda_here())
+    there = document["gpu"].get("name")
+    if document["target"] != target or not there or not here.startswith(there):
+        raise Diagnostic(f"'{report}' is of {document['target']} on '{there}', this is {target} on '{here}'")
+    return document["rows"]
 
 
 def shown(report: Path) -> int:
@@ -148,6 +159,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--target", default="sm_90a")
     parser.add_argument("--budget", type=float, metavar="SECONDS", help="of everything; no end by default")
     parser.add_argument("--seconds", type=float, default=0.4, help="all contenders of a row together")
+    parser.add_argument("--resume", metavar="REPORT", help="measure what a run that was cut lacks")
     parser.add_argument("--compile-only", action="store_true", help="fill the cache; needs no GPU")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that compile")
     parser.add_argument("--output", default=str(HERE / "results" / "hopper.json"))

@@ -18,6 +18,9 @@ from hypothesis import settings
 from tests.pairs import keep_pairs
 from tests.quick import Quick
 
+CALLED = "always_inline"
+"""Attribute of device functions that unoptimised kernels go without: a quarter less to compile."""
+
 
 @pytest.fixture(scope="session", autouse=True)
 def kernel_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Path]:
@@ -73,11 +76,12 @@ def _without_optimisation(patch: pytest.MonkeyPatch) -> None:
 
     def units_as_for_users(sources: Any, flags: Sequence[str], *words: Any) -> dict[str, Path]:
         optimised = ["-O2" if flag == "-O0" else flag for flag in flags]
-        return device_units.device_objects(sources, optimised, *words)
+        return device_units.device_objects(sources, (*optimised, f"-U{CALLED}"), *words)
 
     patch.setattr(shared_library, "device_objects", units_as_for_users)
     for module, flags in given.items():
-        patch.setattr(module, "FLAGS", tuple("-O0" if f in ("-O2", "-O3") else f for f in flags))
+        unoptimised = ("-O0" if flag in ("-O2", "-O3") else flag for flag in flags)
+        patch.setattr(module, "FLAGS", (*unoptimised, f"-D{CALLED}="))
     patch.setattr(machine, "build_shared", as_for_users)
 
 

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-__all__ = ["in_turn", "keep_pairs", "one_in", "one_of", "seen_here"]
+__all__ = ["fewest", "in_turn", "keep_pairs", "one_in", "one_of", "seen_here"]
 
-Pairs = frozenset[tuple[tuple[str, str], ...]]
+Pairs = frozenset[tuple[tuple[Any, str], ...]]
 Row = TypeVar("Row")
 
 
@@ -55,22 +55,30 @@ def in_turn(*values: Sequence[Any], whole: Collection[Any] = ()) -> list[tuple[A
     return [row for at, row in rows.items() if at in turn or any(value in whole for value in row)]
 
 
+def fewest(rows: Mapping[Row, Sequence[object]]) -> list[Row]:
+    """Those of few rows that have every pair of values of any two columns; all with IMBREX_TESTS=all."""
+    if os.environ.get("IMBREX_TESTS") == "all":
+        return list(rows)
+    kept = _fewest({of: frozenset(combinations(enumerate(map(str, row)), 2)) for of, row in rows.items()})
+    return [of for of in rows if of in kept]
+
+
 def one_of(values: Sequence[Row], turn: int) -> list[Row]:
     """The next of the values at each turn; all of them with IMBREX_TESTS=all."""
     return list(values if os.environ.get("IMBREX_TESTS") == "all" else [values[turn % len(values)]])
 
 
-def one_in(count: int, rows: Sequence[Row]) -> list[Row]:
-    """The first row and each `count`-th after it; all of them with IMBREX_TESTS=all."""
-    return list(rows if os.environ.get("IMBREX_TESTS") == "all" else rows[::count])
+def one_in(count: int, rows: Sequence[Row], turn: int = 0) -> list[Row]:
+    """The row of that turn and each `count`-th after it; all of them with IMBREX_TESTS=all."""
+    return list(rows if os.environ.get("IMBREX_TESTS") == "all" else rows[turn % count :: count])
 
 
-def _fewest(cases: Mapping[pytest.Item, Pairs]) -> set[pytest.Item]:
+def _fewest(cases: Mapping[Row, Pairs]) -> set[Row]:
     """Few of the cases that show every pair that any of them shows, always the same ones."""
-    left = set[tuple[tuple[str, str], ...]]().union(*cases.values())
-    kept: set[pytest.Item] = set()
+    left = set[tuple[tuple[Any, str], ...]]().union(*cases.values())
+    kept: set[Row] = set()
     while left:
-        best = max(cases, key=lambda item: len(cases[item] & left))
+        best = max(cases, key=lambda case: len(cases[case] & left))
         kept.add(best)
         left -= cases[best]
     return kept

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.many import Case, wrong
-from tests.pairs import in_turn
+from tests.pairs import in_turn, one_in
 
 from imbrex.problem import Gemm, Problem, parse_problem
 
@@ -94,6 +94,15 @@ GEMMS = (
     Gemm(m=40, n=70, k=90, dtype="i8"),
     Gemm(m=19, n=23, k=64, dtype="f64", beta=-1.0),
 )
+
+
+OPTIMISED_GEMMS = one_in(2, GEMMS[:5]) + list(GEMMS[5:])
+"""Of test_optimised: each type, and of f32 one element, a transposed A, and batches."""
+
+
+@pytest.mark.parametrize("gemm", [g for g in GEMMS if g not in OPTIMISED_GEMMS], ids=lambda g: g.key())
+def test_gemm(gemm: Gemm, build: Any) -> None:
+    check(build(gemm))
 
 
 def test_gemm_on_lanes() -> None:

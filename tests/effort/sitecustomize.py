@@ -22,8 +22,12 @@ BUILDS: Final = "imbrex.build.shared_library"
 """Where units of device code are asked for, such as what executes Hopper's instructions: likewise."""
 
 
+CALLED: Final = "always_inline"
+"""Attribute of device functions that unoptimised kernels go without, as `CALLED` of the conftest says."""
+
+
 def unoptimised(flags: Sequence[str]) -> tuple[str, ...]:
-    return tuple("-O0" if flag in OPTIMISING else flag for flag in flags)
+    return (*("-O0" if flag in OPTIMISING else flag for flag in flags), f"-D{CALLED}=")
 
 
 class Changed:
@@ -79,7 +83,8 @@ class Changed:
         objects = builds.device_objects
 
         def device_objects(sources: Any, flags: Sequence[str], *words: Any) -> Any:
-            return objects(sources, ["-O2" if flag == "-O0" else flag for flag in flags], *words)
+            optimised = ["-O2" if flag == "-O0" else flag for flag in flags]
+            return objects(sources, (*optimised, f"-U{CALLED}"), *words)
 
         builds.device_objects = device_objects
 

@@ -84,7 +84,8 @@ def test_a_price_that_multiply_adds_hide_is_found(feed: float) -> None:
 
 
 def test_problems_that_were_left_out_get_better_picks() -> None:
-    found = series_on(OTHER)[:5]
+    """The last three, of which two are picked badly at first."""
+    found = series_on(OTHER)[4:]
     assert np.mean(held_out(found, CPU)) < 0.6 * np.mean([regret(one, CPU) for one in found])
 
 

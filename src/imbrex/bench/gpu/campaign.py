@@ -15,7 +15,7 @@ from typing import Any
 from imbrex.bench.gpu.facts import gpu_facts
 from imbrex.bench.gpu.row import Row, Task, not_run, timed_on_gpu
 from imbrex.bench.gpu.sets import Entry
-from imbrex.bench.gpu.summary import UNRUN, summary
+from imbrex.bench.gpu.summary import UNRUN, summary, was_not_run
 from imbrex.chip import WARPGROUPS
 from imbrex.run.isolated import Failed, Isolated
 
@@ -27,7 +27,9 @@ LIMIT_S = 60.0
 
 @dataclass(frozen=True)
 class Campaign:
-    """budget_s: of everything, None for no end.  seconds: the contenders of one row together."""
+    """budget_s: of everything, None for no end.  seconds: the contenders of one row together.  known: rows of
+    an earlier report, whose entries are not measured again, but for those that were not run.
+    """
 
     entries: Sequence[Entry]
     target: str = WARPGROUPS.name
@@ -36,6 +38,7 @@ class Campaign:
     tuning: str | None = None
     schedule: str | None = None
     config: str | None = None
+    known: Sequence[Row] = ()
 
     def run(
         self, written: Callable[[dict[str, Any]], None], report: Callable[[int, Row], None] | None = None
@@ -43,12 +46,13 @@ class Campaign:
         """The report.  written: takes it first and after every row; report: the row, with its number."""
         end = None if self.budget_s is None else time.monotonic() + self.budget_s
         rows: list[Row] = []
+        known = {(row["set"], row["name"]): row for row in self.known if not was_not_run(row)}
         with Isolated(answered) as isolated:
             facts = isolated(None, LIMIT_S)
             about: dict[str, Any] = {"gpu": {"error": facts.message} if isinstance(facts, Failed) else facts}
             written(self.report(about, rows))
             for number, entry in enumerate(self.entries, 1):
-                rows.append(self._row(entry, isolated, end))
+                rows.append(known.get((entry.set, entry.name)) or self._row(entry, isolated, end))
                 written(self.report(about, rows))
                 if report is not None:
                     report(number, rows[-1])

@@ -12,12 +12,27 @@ from typing import Any
 from imbrex.bench.gpu.sets import SETS
 from imbrex.bench.report import geometric_mean
 
-__all__ = ["COLUMNS", "PAGE_COLUMNS", "UNRUN", "cells", "markdown", "row_line", "set_cells", "summary"]
+__all__ = [
+    "COLUMNS",
+    "PAGE_COLUMNS",
+    "UNRUN",
+    "cells",
+    "markdown",
+    "row_line",
+    "set_cells",
+    "summary",
+    "was_not_run",
+]
 
 Row = Mapping[str, Any]
 OURS = "imbrex"
 UNRUN = "not run:"
 """What the refusal of a row that was never started begins with."""
+
+
+def was_not_run(row: Row) -> bool:
+    """Was it never started, for want of time?"""
+    return (row["refused"] or "").startswith(UNRUN)
 
 
 def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -38,7 +53,7 @@ def _set(name: str, rows: Sequence[Row]) -> dict[str, Any]:
         "about": SETS[name].about if name in SETS else name,
         "rows": len(rows),
         "timed": sum("timings" in row for row in rows),
-        "refused": sum(row["refused"] is not None and not row["refused"].startswith(UNRUN) for row in rows),
+        "refused": sum(row["refused"] is not None and not was_not_run(row) for row in rows),
         "wrong": sum(row.get("right") is False for row in rows),
         "counted": len(counted),
         "ratio": geometric_mean(ratios) if ratios else None,

@@ -67,6 +67,15 @@ def test_a_spent_budget_leaves_whole_reports() -> None:
     assert (document["summary"][0]["ratio"], document["summary"][0]["refused"]) == (None, 0)
 
 
+def test_a_run_that_was_cut_goes_on() -> None:
+    """Rows that were measured stay, in their places; those that were not run are asked for again."""
+    entries = chosen(["square"], quick=True)
+    cut = [timed(2.0, entry=entry) for entry in entries]
+    cut[0] = not_run(entries[0], "not run: the budget was spent, then")
+    rows = Campaign(entries, budget_s=0.0, known=cut).run(lambda _: None)["rows"]
+    assert rows == [not_run(entries[0], "not run: the budget was spent"), *cut[1:]] and len(rows) > 1
+
+
 def test_preparing_answers_for_every_problem() -> None:
     fine, bad = Wanted(Gemm(16, 16, 16), "cpu"), Wanted(Gemm(16, 16, 16), "cpu", "v1:cpu:nonsense")
     found = prepare([fine, bad, fine], 2)

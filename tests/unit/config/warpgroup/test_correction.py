@@ -4,7 +4,7 @@ on times that are in the repository.
 `data/hopper_h200_duels.json` has two tunings of each of 109 problems of the benchmark's sets, the model's
 pick and an earlier correction's, timed in turn; no correction was fitted to them.  OF_BYTES are its products
 of 8 bits.  What it gains on problems that were left out of a fit, `benchmarks/correction.py --left-out` says
-(docs/history.md).
+(docs/history_picks.md).
 """
 
 from __future__ import annotations

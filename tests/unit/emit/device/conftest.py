@@ -110,8 +110,8 @@ def _argument(value: Any) -> Any:
 @pytest.fixture(scope="session", params=LEVELS)
 def device(request: pytest.FixtureRequest, kernel_cache: Path) -> Device:
     sources = device_headers("cpu") | {f: (HERE / f).read_text() for f in ("tables.h", *UNITS)}
-    optimised = "-O1" if os.environ.get("IMBREX_TESTS") == "all" else "-O0"
-    flags = (optimised, "-Werror", *WARNINGS)
+    optimised = ("-O1",) if os.environ.get("IMBREX_TESTS") == "all" else ("-O0", "-Dalways_inline=")
+    flags = (*optimised, "-Werror", *WARNINGS)
     with FileLock(f"{kernel_cache}-device-{request.param}.lock"):  # what one worker builds the others find
         library = build_shared(sources, flags=flags, isa=isa(request.param))
     return Device(ctypes.CDLL(str(library.path)), request.param)
