@@ -200,7 +200,7 @@ func.func @lacks(%v: memref<?xf32>) {
 
 // -----
 func.func @unequal(%v: memref<?x?xf32>) {
-  // CHECK: error: 'source_names' has 1 entries, 'source_dimensions' has 2
+  // CHECK: error: 'source_names' has 1 entry, 'source_dimensions' has 2
   %0 = miopen.transform(%v) {
     layout = [{
       dimensions = [0], names = ["c"], transformation = "merge", source_dimensions = [0, 1], source_names = ["a"]

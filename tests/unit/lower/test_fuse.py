@@ -8,6 +8,8 @@ from imbrex.chip import CPU_ISAS, target
 from imbrex.config.algorithm.matrices import direct_products
 from imbrex.config.algorithm.task import gemm_task_of
 from imbrex.config.configured import configured
+from imbrex.config.context import round_up
+from imbrex.config.cpu.one_pass import reads_b_in_place
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.outline import outline
 from imbrex.config.products import products
@@ -81,10 +83,29 @@ def test_rows_that_crowd_into_one_cache_set_are_packed() -> None:
     assert isinstance(the_product(narrower, "v1:cpu:10,32,40,64,1040,16,k_blocked,b,straight").a, InPlace)
 
 
-def test_b_of_crowding_rows_is_packed() -> None:
-    tuning = "v1:cpu:10,32,40,64,64,16,k_blocked,b,straight"
-    assert not the_product(Gemm(m=40, n=1024, k=64), tuning).b_in_place
-    assert the_product(Gemm(m=40, n=1000, k=64), tuning).b_in_place
+@pytest.mark.parametrize(
+    ("m", "n", "k", "tile", "is_read"),
+    [
+        (24, 1024, 64, "6,64", True),  # four visits, which L2 serves behind 384 multiply-adds
+        (36, 1024, 64, "6,64", True),
+        (42, 1024, 64, "6,64", False),  # seven: one copy is sooner
+        (42, 1000, 64, "6,64", True),  # rows that lie in different sets stay in L1
+        (24, 1024, 64, "3,32", False),  # 96 multiply-adds hide no line
+        (24, 1024, 256, "6,64", True),  # 1 MiB, which L2 holds
+        (24, 1024, 257, "6,64", False),  # rows of 4 KiB: more than half of the ways of their sets
+        (24, 4096, 32, "6,64", True),
+        (24, 4096, 65, "6,64", False),
+    ],
+)
+def test_b_of_crowding_rows_is_read_in_few_visits(m: int, n: int, k: int, tile: str, is_read: bool) -> None:
+    """The model says the same of what it prices."""
+    height, width = map(int, tile.split(","))
+    rows, columns = round_up(m, height), round_up(n, width)
+    tuning = f"v1:cpu:{tile},{rows},{columns},{k},16,k_blocked,b,straight"
+    gemm = Gemm(m=m, n=n, k=k)
+    assert the_product(gemm, tuning).b_in_place == is_read
+    found, (made,) = parse(tuning), direct_products(gemm_task_of(gemm)).products
+    assert isinstance(found, CpuTuning) and reads_b_in_place(found.plan(made.context)) == is_read
 
 
 def test_b_that_each_row_meets_once_is_read_where_it_lies_however_it_crowds() -> None:

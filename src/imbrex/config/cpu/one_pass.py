@@ -24,7 +24,7 @@ from math import ceil
 from imbrex.chip import CpuMachine, Level, Prices
 from imbrex.config.context import SAMPLE, Access, round_up
 from imbrex.config.cpu.columns import left_out, summed_columns
-from imbrex.config.cpu.crowding import crowds, spreads
+from imbrex.config.cpu.crowding import crowds, repays_packing
 from imbrex.config.cpu.met import has_runs, met, run_of_steps
 from imbrex.config.cpu.passing import L3_PARTS, array_bytes, is_far, passing
 from imbrex.config.cpu.plan import LEAST_RUN, CpuPlan
@@ -33,7 +33,7 @@ from imbrex.config.cpu.shown import is_cut_at_edges, lies_whole
 from imbrex.config.cpu.team import team
 from imbrex.view.mma.vector import CPU_UNITS, FMA, Tiles
 
-__all__ = ["cycles", "parts", "reads_a_in_place", "side_by_side", "tile_feed"]
+__all__ = ["cycles", "parts", "reads_a_in_place", "reads_b_in_place", "side_by_side", "tile_feed"]
 
 PAGES = 1024
 """Pages that a core surely finds without a walk through tables."""
@@ -80,10 +80,10 @@ def _feed(plan: CpuPlan, machine: CpuMachine) -> float:
     prices, panel = machine.prices, plan.panel_k * plan.tuning.n_per_thread * plan.element.bytes
     once, visits = _reads_of_b(plan, machine) // plan.row_panels, plan.row_panels
     is_plain, first = plan.element == plan.context.dtype, 0.0
-    if is_plain and once > machine.l1_bytes and (visits == 1 or _reads_b_in_place(plan)):
+    if is_plain and once > machine.l1_bytes and (visits == 1 or reads_b_in_place(plan)):
         first, visits = passing(once, plan.tuning.vectors, plan.oriented.b, plan, machine), visits - 1
     is_one_piece = plan.oriented.n <= plan.tuning.n_per_thread
-    if not _reads_b_in_place(plan) or is_one_piece or panel <= prices.near * machine.l1_bytes:
+    if not reads_b_in_place(plan) or is_one_piece or panel <= prices.near * machine.l1_bytes:
         return first
     return first + once * visits * prices.feed
 
@@ -245,7 +245,7 @@ def _a_price(plan: CpuPlan, prices: Prices) -> float:
 
 def _operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
     gemm, t, size = plan.oriented, plan.tuning, plan.element.bytes
-    prices, is_in_place = machine.prices, _reads_b_in_place(plan)
+    prices, is_in_place = machine.prices, reads_b_in_place(plan)
     price = prices.read_in_place if is_in_place else _b_price(plan, prices)
     packed = plan.blocks[0] * _lines_of_b(plan, machine) * gemm.k / t.vector_lanes * price
     packed += 0.0 if is_in_place else plan.blocks[0] * _far_rows(plan, machine)
@@ -297,7 +297,7 @@ def _far_rows(plan: CpuPlan, machine: CpuMachine) -> float:
     return whole * together + (1 - whole) * alone
 
 
-def _reads_b_in_place(plan: CpuPlan) -> bool:
+def reads_b_in_place(plan: CpuPlan) -> bool:
     """Is B read where it lies, but where a panel crosses an image row?
 
     All panels are packed beforehand where A stays, since each is met again for every panel of A.  A panel
@@ -305,8 +305,14 @@ def _reads_b_in_place(plan: CpuPlan) -> bool:
     """
     gemm, t, dtype = plan.oriented, plan.tuning, plan.context.dtype
     has_rows = gemm.b.step[1] == 1 and gemm.b.run[1] >= min(gemm.n, 8 * t.vector_lanes)
-    may_stay = spreads(gemm.n * dtype.bytes) or plan.block_rows <= t.m_per_thread
-    return dtype.accumulator == dtype and may_stay and t.stationary == "b" and has_rows
+    multiplied = t.m_per_thread * t.n_per_thread
+    is_copied = repays_packing(plan.block_k, gemm.n * dtype.bytes, _visits_of_b(plan), multiplied)
+    return dtype.accumulator == dtype and not is_copied and t.stationary == "b" and has_rows
+
+
+def _visits_of_b(plan: CpuPlan) -> int:
+    """Panels of A that meet a panel of B that stays."""
+    return -(-plan.block_rows // plan.tuning.m_per_thread)
 
 
 def _b_price(plan: CpuPlan, prices: Prices) -> float:

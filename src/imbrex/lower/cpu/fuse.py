@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from imbrex.config.cpu.crowding import comes_anew, crowds, loses_lines, repays_clearing, spreads
+from imbrex.config.cpu.crowding import comes_anew, crowds, loses_lines, repays_clearing, repays_packing
 from imbrex.config.cpu.met import leaves_out
 from imbrex.config.cpu.plan import LEAST_RUN, MOST_LINES
 from imbrex.index.atom import Div, Mod, Select, Var
@@ -322,16 +322,13 @@ def _variables(index: Lin) -> set[Var]:
 def _stays_unpacked(parts: Parts, height: int) -> bool:
     """Are panels of B, in rows along n, read where they lie, of which so many rows of C are made?"""
     b, tile = parts.b, parts.product
-    visits = -(-height // tile.m)
-    if visits > 1 and not _spreads(parts.axis(b.window, "rows"), b):
+    visits, rows = -(-height // tile.m), parts.axis(b.window, "rows")
+    if repays_packing(max(extents(rows, parts.steps)), _bytes_apart(rows, b), visits, tile.m * tile.n):
         return False
     return not b.window.sizes or not repays_clearing(visits, tile.m * tile.n)
 
 
-def _spreads(rows: AxisOffsets, pack: Pack) -> bool:
-    """Do neighbouring rows of B lie in different sets of the cache, so that a panel can stay there
-    unpacked?
-    """
+def _bytes_apart(rows: AxisOffsets, pack: Pack) -> int:
+    """How far apart rows of B lie, or a common divisor where that differs."""
     step = pointer_step(rows.offset, rows.var, pack.window.rows)
-    apart = gcd(*(c for _, c in step.terms), step.const) * pack.window.buffer.dtype.bytes
-    return spreads(apart)
+    return gcd(*(c for _, c in step.terms), step.const) * pack.window.buffer.dtype.bytes

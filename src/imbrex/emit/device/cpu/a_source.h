@@ -46,6 +46,8 @@ template <class U> struct a_rows {
 };
 // The same in whole tiles: zeros stand behind the last k, and rows behind the last one may be read.
 template <class U> struct a_whole_rows : a_rows<U> {};
+// The same of a matrix that stays in the second cache, of which nothing is fetched ahead.
+template <class U> struct a_near_rows : a_rows<U> {};
 template <class U, int MR, bool FetchesAhead = true> struct a_row_cursor {
   typedef element_of_unit<U> E;
   static constexpr int chunk = words_of_vector<U>, bases = (MR + 4) / 5, at_once = passed_at_once<MR>;
@@ -151,6 +153,11 @@ template <class C> struct a_listed_cursor {
 template <int MR, class A> IMBREX_INLINE A cursor(A a) { return a; }
 template <int MR, class A> IMBREX_INLINE A passing_cursor(A a) { return a; }
 template <int MR, class U> IMBREX_INLINE a_row_cursor<U, MR> cursor(a_rows<U> a) { return a_row_cursor<U, MR>(a); }
+template <int MR, class U> IMBREX_INLINE a_row_cursor<U, MR, false> cursor(a_near_rows<U> a) {
+  return a_row_cursor<U, MR, false>(a);
+}
+template <class A> IMBREX_INLINE const A &near(const A &a) { return a; }
+template <class U> IMBREX_INLINE a_near_rows<U> near(const a_rows<U> &a) { return {a}; }
 // Of rows that pass once, beside one another: the hardware foresees them, and what else fetches them is in its way.
 template <int MR, class U> IMBREX_INLINE a_row_cursor<U, MR, false> passing_cursor(a_rows<U> a) {
   return a_row_cursor<U, MR, false>(a);

@@ -146,6 +146,9 @@ protected:
   // May the first cache hold a panel of B, so that the next one has its place only behind the last panel of A?
   static constexpr bool stays_near = m_panels > 1 && int64_t(K) * L * int(sizeof(E)) <= 65536;
 
+  // Does the second cache hold A beside the panels of B that pass, so that it comes from memory once?
+  static constexpr bool a_is_near = int64_t(M) * K * int(sizeof(E)) <= 262144;
+
   // Few rows, all of whose k are met, and of B more than panels that lie in the first caches.
   template <class B>
   static constexpr bool may_pass_whole =
@@ -201,7 +204,8 @@ protected:
     b.template visit<V, m_panels == 1>(j, [&](const auto &panel) {
       each_panel(m_begin, m_end, [&](auto rows, int row) {
         constexpr int R = rows.value;
-        a.template visit<R>(row, [&](const auto &source) {
+        a.template visit<R>(row, [&](const auto &given) {
+          const auto &source = near_or_far(given);
           if constexpr (stays_near && is_same<Rows, int>) // not of a run-time number, whose last panel is of any height
             if ((R == MR && tall < m_panels) || row + R < M) return one<R, V, EndsInHalf>(row, j, source, again(panel), c, k_count);
           one<R, V, EndsInHalf>(row, j, source, panel, c, k_count);
@@ -209,6 +213,13 @@ protected:
       });
     });
     c.template end_column<V>(j * L);
+  }
+
+  template <class A> static decltype(auto) near_or_far(const A &source) {
+    if constexpr (a_is_near)
+      return near(source);
+    else
+      return (source);
   }
 
   template <int R, int V, bool EndsInHalf, class A, class B, class C>

@@ -26,7 +26,10 @@ static inline long refused() {
   return known;
 }
 
-static inline void configure(const configuration &by) { _tile_loadconfig(&by); }
+static inline void configure(const configuration &by) {
+  asm volatile("" ::"m"(by)); // of which GCC's intrinsic tells it that eight bytes are read
+  _tile_loadconfig(&by);
+}
 static inline void release() { _tile_release(); }
 // What a call returns that would return `status`.
 static inline int ended(int status) { return status; }
