@@ -37,6 +37,13 @@ IMAGES = (
     Conv2d("forward", "?1..9", 32, 15, 13, 48, 3, 3, **WINDOW, dtype="bf16"),
 )
 """By walks, as a matrix, with parts of K in clusters, in groups, by loads of lanes."""
+GRADIENTS = (
+    Conv2d("backward_data", "?1..24", 64, 28, 28, 128, 3, 3, **WINDOW, **LAST),
+    Conv2d("backward_data", "?1..24", 256, 14, 14, 264, 1, 1, **LAST),
+    Conv2d("backward_data", "?2..9", 128, 15, 13, 128, 3, 3, **WINDOW, **LAST, stride=2, groups=2),
+    Conv2d("backward_data", "?1..9", 32, 15, 13, 48, 3, 3, **WINDOW, dtype="bf16"),
+)
+"""Gradients of images: of windows that overlap, as a matrix, in groups under strides, by lanes."""
 PART_OF_K = Gemm("?1..600", 1024, 4096, dtype="bf16")
 
 Told = str | None
@@ -70,6 +77,16 @@ def every_number_of_images_is_right() -> Told:
 def every_number_of_other_images_is_right() -> Told:
     """Of convolutions in parts of K, in groups and by lanes."""
     return _are_right(*IMAGES[2:])
+
+
+def every_number_of_images_of_gradients_is_right() -> Told:
+    """Of convolutions, backwards to the image."""
+    return _are_right(*GRADIENTS)
+
+
+def gradients_have_the_bits_of_the_fixed_kernel() -> Told:
+    """At the ends of the range and between."""
+    return next(filter(None, (_differ(problem, (2, 3, 9)) for problem in GRADIENTS)), None)
 
 
 def images_have_the_bits_of_the_fixed_kernel() -> Told:
