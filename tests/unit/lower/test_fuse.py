@@ -9,7 +9,7 @@ from imbrex.config.algorithm.matrices import direct_products
 from imbrex.config.algorithm.task import gemm_task_of
 from imbrex.config.configured import configured
 from imbrex.config.context import round_up
-from imbrex.config.cpu.one_pass import reads_b_in_place
+from imbrex.config.cpu.operand_b import reads_b_in_place
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.outline import outline
 from imbrex.config.products import products

@@ -185,7 +185,10 @@ def test_lines_that_do_not_exist_are_left_out() -> None:
 
 REFUSED = [
     ("4,14,16,3,3,16,32,1,2,2,cooperative", "3 x 3 taps of 16 channels are not the 288 of gemmK"),
-    ("2,14,16,3,3,32,32,1,2,2,cooperative", "2 lines of 16 pixels are not a multiple of 64"),
+    (
+        "2,14,16,3,3,32,32,1,2,2,cooperative",
+        "a line of each image has 32 pixels in all, not a multiple of 64",
+    ),
     ("8,14,8,3,3,32,32,1,2,2,cooperative", "a raster 8 wide does not hold lines of 14 pixels"),
     ("4,14,16,3,3,32,32,2,2,2,cooperative", "2 blocks of its diagonal"),
 ]

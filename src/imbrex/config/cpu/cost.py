@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from imbrex.chip import PRICES, CpuMachine, Level, Prices
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu import one_pass
+from imbrex.config.cpu.copies import copied
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning, PanelLayout
 from imbrex.config.cpu.team import team
 from imbrex.config.spent import Spent
@@ -120,12 +121,12 @@ def tile_cycles(tuning: CpuTuning, machine: CpuMachine) -> float:
 
 def pack_price_a(access: Access, layout: PanelLayout, lanes: int, prices: Prices = PRICES) -> float:
     """Price of packing a vector of A: `k_blocked` copies along K, `k_major` along rows or transposes."""
-    return _copied(access, 0, lanes, prices) if layout == "k_blocked" else pack_price_b(access, lanes, prices)
+    return copied(access, 0, lanes, prices) if layout == "k_blocked" else pack_price_b(access, lanes, prices)
 
 
 def pack_price_b(access: Access, lanes: int, prices: Prices = PRICES) -> float:
     """Price of packing a vector of B, along the lanes or transposed from K."""
-    return min(_copied(access, 1, lanes, prices), _copied(access, 0, lanes, prices) + prices.transpose)
+    return min(copied(access, 1, lanes, prices), copied(access, 0, lanes, prices) + prices.transpose)
 
 
 def store_price(access: Access, lanes: int, prices: Prices = PRICES) -> float:
@@ -136,13 +137,6 @@ def store_price(access: Access, lanes: int, prices: Prices = PRICES) -> float:
 def _pieces(access: Access, dim: int, lanes: int) -> float:
     """Mean number of stretches that make up a vector."""
     return 1 + (lanes - 1) / access.run[dim]
-
-
-def _copied(access: Access, dim: int, lanes: int, prices: Prices) -> float:
-    pieces = _pieces(access, dim, lanes)
-    if access.step[dim] == 0 or pieces > prices.most_pieces:
-        return prices.gather
-    return min(prices.gather, prices.copy * access.step[dim] * pieces)
 
 
 def _stored(access: Access, dim: int, lanes: int, prices: Prices) -> float:

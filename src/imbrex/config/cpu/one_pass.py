@@ -21,24 +21,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil
 
-from imbrex.chip import CpuMachine, Level, Prices
+from imbrex.chip import CpuMachine, Prices
 from imbrex.config.context import SAMPLE, Access, round_up
 from imbrex.config.cpu.columns import left_out, summed_columns
-from imbrex.config.cpu.crowding import crowds, repays_packing
+from imbrex.config.cpu.copies import copied_along_k, missed, rate
+from imbrex.config.cpu.crowding import crowds
 from imbrex.config.cpu.met import has_runs, met, run_of_steps
-from imbrex.config.cpu.passing import L3_PARTS, array_bytes, is_far, passing
+from imbrex.config.cpu.operand_b import PAGES_AT_HAND, operand_b, reads_b_in_place, reads_of_b
+from imbrex.config.cpu.passing import array_bytes, is_far, passing
 from imbrex.config.cpu.plan import LEAST_RUN, CpuPlan
 from imbrex.config.cpu.result import PAGE, awaited, stored
 from imbrex.config.cpu.shown import is_cut_at_edges, lies_whole
 from imbrex.config.cpu.team import team
 from imbrex.view.mma.vector import CPU_UNITS, FMA, Tiles
 
-__all__ = ["cycles", "parts", "reads_a_in_place", "reads_b_in_place", "side_by_side", "tile_feed"]
+__all__ = ["cycles", "parts", "reads_a_in_place", "side_by_side", "tile_feed"]
 
-PAGES = 1024
-"""Pages that a core surely finds without a walk through tables."""
-PAGES_AT_HAND = 64
-"""Pages whose addresses a core has in its first table: 64 to 96 on all current x86 cores."""
 FORESEEN = 6
 """Rows that pass once, side by side, and that the hardware fetches ahead all the same."""
 
@@ -58,7 +56,7 @@ def parts(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> Mapping[str
     return {
         "products": side_by_side(_products(plan, tile_cycles, machine), met(plan) * _feed(plan, machine)),
         "A": _operand_a(plan, machine) + _returning(plan, machine),
-        "B": _operand_b(plan, machine),
+        "B": operand_b(plan, machine),
         "C": stored(plan, summed_columns(plan, machine), machine.prices)
         + awaited(plan, machine)
         + _kept_sums(plan, machine),
@@ -78,7 +76,7 @@ def _feed(plan: CpuPlan, machine: CpuMachine) -> float:
     if CPU_UNITS[plan.tuning.unit].tiles is not None:
         return tile_feed(plan, machine)
     prices, panel = machine.prices, plan.panel_k * plan.tuning.n_per_thread * plan.element.bytes
-    once, visits = _reads_of_b(plan, machine) // plan.row_panels, plan.row_panels
+    once, visits = reads_of_b(plan, machine) // plan.row_panels, plan.row_panels
     is_plain, first = plan.element == plan.context.dtype, 0.0
     if is_plain and once > machine.l1_bytes and (visits == 1 or reads_b_in_place(plan)):
         first, visits = passing(once, plan.tuning.vectors, plan.oriented.b, plan, machine), visits - 1
@@ -86,16 +84,6 @@ def _feed(plan: CpuPlan, machine: CpuMachine) -> float:
     if not reads_b_in_place(plan) or is_one_piece or panel <= prices.near * machine.l1_bytes:
         return first
     return first + once * visits * prices.feed
-
-
-def _reads_of_b(plan: CpuPlan, machine: CpuMachine) -> int:
-    """Bytes of B that register tiles take, each panel once for every panel of A."""
-    return plan.row_panels * _lines_of_b(plan, machine) * plan.oriented.k * plan.element.bytes
-
-
-def _lines_of_b(plan: CpuPlan, machine: CpuMachine) -> int:
-    """Columns in panels of whole vectors: those that are summed along K lie apart."""
-    return round_up(plan.oriented.n - summed_columns(plan, machine), plan.tuning.n_per_thread)
 
 
 def tile_feed(plan: CpuPlan, machine: CpuMachine) -> float:
@@ -110,7 +98,7 @@ def tile_feed(plan: CpuPlan, machine: CpuMachine) -> float:
     moving, still = lines if t.stationary == "b" else lines[::-1]
     moved = plan.panel_k * (plan.block_rows if t.stationary == "b" else plan.block_columns) * size
     kept = plan.panel_k * still * size
-    far = tiles.feed + _missed(moved, machine) * (tiles.far_feed - tiles.feed)
+    far = tiles.feed + missed(moved, machine) * (tiles.far_feed - tiles.feed)
     read = 0.0 if kept + moved <= machine.l1_bytes else moving * far
     read += still * tiles.feed if kept > tiles.near * machine.l1_bytes else 0.0
     return plan.row_panels * plan.column_panels * read * plan.oriented.k * size
@@ -168,7 +156,7 @@ def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
         size = plan.context.dtype.bytes
         panel = plan.panel_k * t.n_per_thread * size
         held = plan.block_rows * plan.block_k * size + panel
-        again = (passes - 1) * _rate(held, machine, prices.flow)
+        again = (passes - 1) * rate(held, machine, prices.flow)
         unforeseen = max(0, t.m_per_thread - FORESEEN) if columns == gemm.n else 0
         first = _columns_in_place(plan, machine, passes) if plan.reads_columns else 0.0
         if columns == gemm.n and is_far(array_bytes(gemm.a, elements * size, plan), machine):
@@ -182,7 +170,7 @@ def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
         return passes * elements / t.m_per_thread / t.together**0.5 * piece
     if plan.packs_a_once and not has_runs(plan):
         held = plan.block_rows * plan.panel_k * plan.element.bytes + plan.b_panel_bytes
-        again = (passes - 1) * plan.element.bytes * _rate(held, machine, prices.flow)
+        again = (passes - 1) * plan.element.bytes * rate(held, machine, prices.flow)
         return plan.blocks[1] * elements / t.vector_lanes * _a_price(plan, prices) + elements * again
     return passes * elements / t.vector_lanes * _a_price(plan, prices)
 
@@ -195,10 +183,10 @@ def _columns_in_place(plan: CpuPlan, machine: CpuMachine, passes: int) -> float:
     matrix_bytes = plan.oriented.m * plan.oriented.k * size
     whole = array_bytes(a, matrix_bytes, plan)
     each = passing(matrix_bytes, t.m_per_thread / t.vector_lanes, a, plan, machine)
-    again = (passes - 1) * prices.again * _missed(whole / 4, machine)
+    again = (passes - 1) * prices.again * missed(whole / 4, machine)
     pages = max(1.0, min(1.0, plan.oriented.m * size / PAGE) * plan.block_k)
     looked_up = max(0.0, 1 - PAGES_AT_HAND / pages) * prices.beside
-    return each * ((whole > machine.l2_bytes) + again) + _reads_of_b(plan, machine) * looked_up
+    return each * ((whole > machine.l2_bytes) + again) + reads_of_b(plan, machine) * looked_up
 
 
 def _returning(plan: CpuPlan, machine: CpuMachine) -> float:
@@ -224,7 +212,7 @@ def _a_of_tiles(plan: CpuPlan, machine: CpuMachine, tiles: Tiles) -> float:
     is_near = plan.panel_k * t.m_per_thread * size <= tiles.near * machine.l1_bytes
     back = 0.0 if is_near else size * tiles.kept
     if not _has_copied_runs(a):
-        return back + _copied_along_k(a, 0, plan, machine.prices) / t.vector_lanes
+        return back + copied_along_k(a, 0, plan, machine.prices) / t.vector_lanes
     return back + (tiles.run + tiles.copied * ceil(a.run[0] / (t.vector_lanes * t.together))) / a.run[0]
 
 
@@ -240,94 +228,7 @@ def _a_price(plan: CpuPlan, prices: Prices) -> float:
         return prices.cut
     if has_runs(plan):
         return prices.pointer * lanes / run_of_steps(a.run[0], plan)
-    return _copied_along_k(a, 0, plan, prices)
-
-
-def _operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
-    gemm, t, size = plan.oriented, plan.tuning, plan.element.bytes
-    prices, is_in_place = machine.prices, reads_b_in_place(plan)
-    price = prices.read_in_place if is_in_place else _b_price(plan, prices)
-    packed = plan.blocks[0] * _lines_of_b(plan, machine) * gemm.k / t.vector_lanes * price
-    packed += 0.0 if is_in_place else plan.blocks[0] * _far_rows(plan, machine)
-    each = (_b_along_k if gemm.b.run[0] > gemm.b.run[1] else _b_price)(plan, prices)
-    columns = plan.blocks[0] * summed_columns(plan, machine) * gemm.k / t.vector_lanes * each
-    if CPU_UNITS[t.unit].tiles is not None:  # what passes by is in `tile_feed`
-        return packed
-    held = plan.panel_k * (t.n_per_thread if t.stationary == "b" else plan.block_columns) * size
-    if is_in_place and gemm.n * size >= PAGE and plan.panel_k > PAGES and plan.row_panels > 1:
-        held = max(held, machine.l2_bytes)  # each row is a page, whose address is looked up anew
-    rate = _rate(held, machine, prices.apart if is_in_place else prices.stream)
-    visited = _visited(plan, machine) if is_in_place else 0.0
-    return packed + columns + _reads_of_b(plan, machine) * rate + visited
-
-
-def _visited(plan: CpuPlan, machine: CpuMachine) -> float:
-    """Cycles in which several panels of A meet a B that is read in place: its bytes in each visit, and its
-    pages, where a panel has more than the core has at hand; of those that even one panel of A meets, where
-    the core has to walk through tables for each.
-    """
-    gemm, size, prices = plan.oriented, plan.context.dtype.bytes, machine.prices
-    each_bytes = array_bytes(gemm.b, gemm.k * gemm.n * size, plan) / gemm.g
-    pages = min(plan.panel_k, each_bytes * plan.panel_k / gemm.k / PAGE)
-    visits = plan.row_panels * (_lines_of_b(plan, machine) // plan.tuning.n_per_thread) * plan.k_iterations
-    walked = visits * pages * prices.walk if pages >= PAGES else 0.0
-    if plan.row_panels == 1:
-        return walked
-    found_anew = visits * pages * prices.lookup if pages > PAGES_AT_HAND else 0.0
-    return _reads_of_b(plan, machine) * prices.visited + found_anew + walked
-
-
-def _far_rows(plan: CpuPlan, machine: CpuMachine) -> float:
-    """What it costs besides that a B whose rows are K is packed from beyond L2: the more, the shorter the
-    pieces of rows.  Where A stays, a few rows of all panels are packed at a time, which are long pieces.
-    """
-    gemm, t = plan.oriented, plan.tuning
-    b, matrix_bytes = gemm.b, gemm.k * gemm.n * plan.context.dtype.bytes
-    is_tiled = CPU_UNITS[t.unit].tiles is not None  # whose `far_feed` says it
-    if not lies_whole(b, (gemm.g, gemm.k, gemm.n)):  # windows show what they show again and again
-        return 0.0
-    is_near = array_bytes(b, matrix_bytes, plan) <= machine.l2_bytes
-    if is_tiled or is_near or b.step[1] != 1 or b.run[1] < b.run[0]:
-        return 0.0
-    alone = passing(matrix_bytes, t.vectors, b, plan, machine)
-    if t.stationary == "b":
-        return alone
-    together = passing(matrix_bytes, plan.block_columns / t.vector_lanes, b, plan, machine)
-    whole = gemm.n // t.n_per_thread * t.n_per_thread / gemm.n  # a panel that is not whole is packed alone
-    return whole * together + (1 - whole) * alone
-
-
-def reads_b_in_place(plan: CpuPlan) -> bool:
-    """Is B read where it lies, but where a panel crosses an image row?
-
-    All panels are packed beforehand where A stays, since each is met again for every panel of A.  A panel
-    that is met once need not stay in a cache.
-    """
-    gemm, t, dtype = plan.oriented, plan.tuning, plan.context.dtype
-    has_rows = gemm.b.step[1] == 1 and gemm.b.run[1] >= min(gemm.n, 8 * t.vector_lanes)
-    multiplied = t.m_per_thread * t.n_per_thread
-    is_copied = repays_packing(plan.block_k, gemm.n * dtype.bytes, _visits_of_b(plan), multiplied)
-    return dtype.accumulator == dtype and not is_copied and t.stationary == "b" and has_rows
-
-
-def _visits_of_b(plan: CpuPlan) -> int:
-    """Panels of A that meet a panel of B that stays."""
-    return -(-plan.block_rows // plan.tuning.m_per_thread)
-
-
-def _b_price(plan: CpuPlan, prices: Prices) -> float:
-    """Packing a vector of B, along the columns or transposed, of which squares are turned whole."""
-    gemm, t = plan.oriented, plan.tuning
-    turned = prices.turned if lies_whole(gemm.b, (gemm.g, gemm.k, gemm.n)) else prices.transpose
-    across = _b_along_k(plan, prices) + turned / t.together * plan.panel_k / plan.block_k
-    return min(_copied(gemm.b, 1, t.vector_lanes, prices), across)
-
-
-def _b_along_k(plan: CpuPlan, prices: Prices) -> float:
-    """Loading a vector of B's neighbours along K."""
-    b = plan.oriented.b
-    is_cut = is_cut_at_edges(b, (plan.oriented.g, plan.oriented.k, plan.oriented.n))
-    return prices.cut if is_cut else _copied_along_k(b, 0, plan, prices)
+    return copied_along_k(a, 0, plan, prices)
 
 
 def _kept_sums(plan: CpuPlan, machine: CpuMachine) -> float:
@@ -336,7 +237,7 @@ def _kept_sums(plan: CpuPlan, machine: CpuMachine) -> float:
     if tiles is None:
         return 0.0
     sums, block = plan.context.dtype.accumulator.bytes, plan.block_rows * plan.block_columns
-    rate = tiles.kept + _missed(block * sums, machine) * (tiles.far_kept - tiles.kept)
+    rate = tiles.kept + missed(block * sums, machine) * (tiles.far_kept - tiles.kept)
     return (plan.k_iterations - 1) * 2 * plan.padded_rows * plan.padded_columns * sums * rate
 
 
@@ -354,33 +255,3 @@ def _address_cost(access: Access, sizes: tuple[int, int, int], prices: Prices) -
     more than written.
     """
     return prices.even if lies_whole(access, sizes) else prices.placed
-
-
-def _copied_along_k(access: Access, dim: int, plan: CpuPlan, prices: Prices) -> float:
-    """Neighbours along k: whole words of them move at once where they lie together."""
-    lanes, words = plan.tuning.vector_lanes, plan.tuning.together
-    is_whole = access.step[dim] == 1 and access.run[dim] >= lanes * words
-    return _copied(access, dim, lanes, prices) / (words if is_whole else 1)
-
-
-def _copied(access: Access, dim: int, lanes: int, prices: Prices) -> float:
-    pieces = 1 + (lanes - 1) / access.run[dim]
-    if access.step[dim] == 0 or pieces > prices.most_pieces:
-        return prices.gather
-    return min(prices.gather, prices.copy * access.step[dim] * pieces)
-
-
-def _rate(held_bytes: int, machine: CpuMachine, level: Level) -> float:
-    """Cycles a byte from the smallest cache that holds this much.
-
-    Other data passes through L2 as well, so what fills more than half of it is met there less and less; and
-    other cores, or guests of the machine, have their part of L3.
-    """
-    if held_bytes > machine.l3_bytes // L3_PARTS:
-        return level.memory
-    return level.l2 + _missed(held_bytes, machine) * (level.l3 - level.l2)
-
-
-def _missed(held_bytes: float, machine: CpuMachine) -> float:
-    """The part of this much that is not met in L2 again."""
-    return min(1.0, max(0.0, 2 * held_bytes / machine.l2_bytes - 1))

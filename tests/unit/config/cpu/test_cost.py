@@ -328,3 +328,19 @@ def test_tiles_pack_a_once_for_each_block_of_columns_but_copy_whole_runs_on_each
     for access, factor in ((short, 2), (long, 1)):
         found = [parts(of, replace(gemm, a=access), CPU_ISAS["amx"])["A"] for of in (one, two)]
         assert found[1] == pytest.approx(factor * found[0])
+
+
+def test_rows_of_b_that_are_all_packed_go_to_l2() -> None:
+    """512 KiB once for each block of rows; none where B stays, is turned, or twice L1 holds the block."""
+    machine = replace(AVX512, l1_bytes=32 << 10, l2_bytes=2 << 20, prices=replace(FREE, put_down=1.0))
+    context = GemmContext(48, 512, 256, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+    block = CpuTuning(6, 64, 24, 512, 256, 16, "k_blocked")
+
+    def paid(tuning: CpuTuning, of: GemmContext) -> float:
+        return cycles(tuning, of, machine) - cycles(tuning, of, replace(machine, prices=FREE))
+
+    assert paid(block, context) == pytest.approx(2 * 512 * 256 * 4)
+    assert paid(replace(block, n_per_block=128, k_per_block=128), context) == 0
+    assert paid(replace(block, n_per_block=128, k_per_block=192), context) == pytest.approx(2 * 512 * 256 * 4)
+    assert paid(replace(block, stationary="b"), context) == 0
+    assert paid(block, replace(context, b=ALONG_K)) == 0
