@@ -344,3 +344,13 @@ def test_rows_of_b_that_are_all_packed_go_to_l2() -> None:
     assert paid(replace(block, n_per_block=128, k_per_block=192), context) == pytest.approx(2 * 512 * 256 * 4)
     assert paid(replace(block, stationary="b"), context) == 0
     assert paid(block, replace(context, b=ALONG_K)) == 0
+
+
+def test_rows_of_b_in_place_that_are_too_many_pages_come_from_l3_each_time() -> None:
+    """1100 rows of a page each, a panel of which L2 would hold; 1000 rows a core finds again."""
+    machine = replace(AVX512, l2_bytes=2 << 20, l3_bytes=1 << 30, prices=replace(FREE, apart=Level(0, 1, 1)))
+    for k, each in ((1100, 1), (1000, 0)):
+        context = GemmContext(12, 1040, k, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+        tuning = CpuTuning(6, 64, 12, 1088, k, 16, "k_blocked", "b")
+        paid = cycles(tuning, context, machine) - cycles(tuning, context, replace(machine, prices=FREE))
+        assert paid == pytest.approx(each * 2 * 1088 * k * 4)
