@@ -88,16 +88,27 @@ def drawn_or_chosen(options: argparse.Namespace) -> list[Entry]:
 
 def measured_before(report: Path, target: str) -> list[Row]:
     """The rows of a report of a run that was cut, on the same kind of GPU."""
-    document, here = json.loads(report.read_text(encoding="utf-8")), gpu_text(cuda_here())
+    document, here = document_of(report), gpu_text(cuda_here())
     there = document["gpu"].get("name")
     if document["target"] != target or not there or not here.startswith(there):
         raise Diagnostic(f"'{report}' is of {document['target']} on '{there}', this is {target} on '{here}'")
     return document["rows"]
 
 
+def document_of(report: Path) -> dict[str, Any]:
+    """What a run wrote."""
+    try:
+        document = json.loads(report.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise Diagnostic(f"'{report}' is no report: {error}") from None
+    if not isinstance(document, dict) or not {"target", "gpu", "rows", "summary"} <= document.keys():
+        raise Diagnostic(f"'{report}' is no report of benchmarks/hopper.py")
+    return document
+
+
 def shown(report: Path) -> int:
     """The table of a report; 1 where a result is wrong."""
-    document = json.loads(report.read_text(encoding="utf-8"))
+    document = document_of(report)
     print_table(COLUMNS, (set_cells(told) for told in document["summary"]))
     counted, under = (sum(told[name] for told in document["summary"]) for name in ("counted", "under_0.95"))
     print(f"{under} of {counted} under 0.95 of the fastest peer")
@@ -133,7 +144,7 @@ def compiled(entries: list[Entry], options: argparse.Namespace) -> int:
 
 def tabled(report: Path, page: str | None) -> int:
     """The report as a table: printed, or put between the page's marks."""
-    table = "\n".join(markdown(json.loads(report.read_text(encoding="utf-8"))))
+    table = "\n".join(markdown(document_of(report)))
     if page is None:
         print(table)
         return 0

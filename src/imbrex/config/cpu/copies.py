@@ -7,7 +7,7 @@ from imbrex.config.context import Access
 from imbrex.config.cpu.passing import L3_PARTS
 from imbrex.config.cpu.plan import CpuPlan
 
-__all__ = ["copied", "copied_along_k", "missed", "rate"]
+__all__ = ["copied", "copied_along_k", "missed", "pieces", "rate"]
 
 
 def copied_along_k(access: Access, dim: int, plan: CpuPlan, prices: Prices) -> float:
@@ -18,10 +18,16 @@ def copied_along_k(access: Access, dim: int, plan: CpuPlan, prices: Prices) -> f
 
 
 def copied(access: Access, dim: int, lanes: int, prices: Prices) -> float:
-    pieces = 1 + (lanes - 1) / access.run[dim]
-    if access.step[dim] == 0 or pieces > prices.most_pieces:
+    """Cycles of a vector along a dimension: a load and a store of each stretch, or element by element."""
+    stretches = pieces(access, dim, lanes)
+    if access.step[dim] == 0 or stretches > prices.most_pieces:
         return prices.gather
-    return min(prices.gather, prices.copy * access.step[dim] * pieces)
+    return min(prices.gather, prices.copy * access.step[dim] * stretches)
+
+
+def pieces(access: Access, dim: int, lanes: int) -> float:
+    """Mean number of stretches that make up a vector."""
+    return 1 + (lanes - 1) / access.run[dim]
 
 
 def rate(held_bytes: int, machine: CpuMachine, level: Level) -> float:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from imbrex.chip import PRICES, CpuMachine, Level, Prices
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu import one_pass
-from imbrex.config.cpu.copies import copied
+from imbrex.config.cpu.copies import copied, pieces
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning, PanelLayout
 from imbrex.config.cpu.team import team
 from imbrex.config.spent import Spent
@@ -134,16 +134,11 @@ def store_price(access: Access, lanes: int, prices: Prices = PRICES) -> float:
     return min(_stored(access, 1, lanes, prices), _stored(access, 0, lanes, prices) + prices.store_transpose)
 
 
-def _pieces(access: Access, dim: int, lanes: int) -> float:
-    """Mean number of stretches that make up a vector."""
-    return 1 + (lanes - 1) / access.run[dim]
-
-
 def _stored(access: Access, dim: int, lanes: int, prices: Prices) -> float:
-    pieces = _pieces(access, dim, lanes)
-    if access.step[dim] != 1 or pieces > prices.most_pieces:
+    stretches = pieces(access, dim, lanes)
+    if access.step[dim] != 1 or stretches > prices.most_pieces:
         return prices.scatter
-    return prices.store + prices.store_piece * (pieces - 1)
+    return prices.store + prices.store_piece * (stretches - 1)
 
 
 def _stream(plan: CpuPlan, machine: CpuMachine) -> float:

@@ -46,7 +46,6 @@ KEPT_BYTES: Final = 1024 * 1024
 LEAST_VISITS: Final = 6
 """Visits from which on a copy is sooner, on a Zen 1: in four they were even, in eight a copy won a tenth."""
 
-
 MOST_ANEW: Final = 6
 """Visits up to which rows that crowd into few sets are read from L2 each time, behind multiply-adds that hide
 it.  On an Intel Xeon 12x512x512, two visits, took 40 us in place and 66 copied, 24x512x512, four, 79 and 115;

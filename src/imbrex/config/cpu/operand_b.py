@@ -22,6 +22,7 @@ PAGES_AT_HAND = 64
 
 
 def operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
+    """Cycles of B: on its way into panels, or where it lies, and from the cache that holds it."""
     gemm, t, size = plan.oriented, plan.tuning, plan.element.bytes
     prices, is_in_place = machine.prices, reads_b_in_place(plan)
     price = prices.read_in_place if is_in_place else _b_price(plan, prices)
