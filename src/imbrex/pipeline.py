@@ -226,9 +226,9 @@ def _run_time_grid(kernel: Kernel, count: Param | None) -> RunTimeGrid | None:
         return None
     least, greatest = kernel.when or count.bounds
     tiles = None if kernel.pipeline is None else kernel.pipeline.tiles
-    if tiles is None or tiles.run_time is None:
+    if tiles is None or tiles.open_tiles is None:
         return RunTimeGrid(least, greatest, greatest, kernel.grid_size, kernel.grid_size)
-    of, each = tiles.run_time, tiles.workgroups // tiles.clusters
+    of, each = tiles.open_tiles, tiles.workgroups // tiles.clusters
     others = of.others * of.batches * of.parts * each
     return RunTimeGrid(least, greatest, of.block, others, tiles.workgroups, of.each)
 

@@ -44,6 +44,15 @@ GRADIENTS = (
     Conv2d("backward_data", "?1..9", 32, 15, 13, 48, 3, 3, **WINDOW, dtype="bf16"),
 )
 """Gradients of images: of windows that overlap, as a matrix, in groups under strides, by lanes."""
+SUMS = (
+    Conv2d("backward_weight", "?1..100", 64, 28, 28, 128, 3, 3, **WINDOW, **LAST),
+    Conv2d("backward_weight", "?1..100", 256, 14, 14, 1024, 1, 1, **LAST),
+    Conv2d("backward_weight", "?2..19", 128, 15, 13, 128, 3, 3, **WINDOW, **LAST, stride=2, groups=2),
+    Conv2d("backward_weight", "?1..19", 32, 15, 13, 48, 3, 3, **WINDOW, dtype="bf16"),
+    Gemm(512, 384, "?1..5000", dtype="f16", transpose_a=True),
+    Gemm(200, 72, "?1..5000", dtype="tf32", transpose_a=True),
+)
+"""Sums over images and over rows: by walks, as a matrix, in groups under a stride, by lanes."""
 PART_OF_K = Gemm("?1..600", 1024, 4096, dtype="bf16")
 
 Told = str | None
@@ -87,6 +96,18 @@ def every_number_of_images_of_gradients_is_right() -> Told:
 def gradients_have_the_bits_of_the_fixed_kernel() -> Told:
     """At the ends of the range and between."""
     return next(filter(None, (_differ(problem, (2, 3, 9)) for problem in GRADIENTS)), None)
+
+
+def every_length_of_sums_is_right() -> Told:
+    """Of gradients by filters, and of products whose K is rows."""
+    return _are_right(*SUMS)
+
+
+def sums_have_the_bits_of_the_fixed_kernel() -> Told:
+    """Of each bucket, of too few images or rows for all workgroups, and between."""
+    return next(filter(None, (_differ(problem, (2, 3, 9, 17)) for problem in SUMS)), None) or next(
+        filter(None, (_differ(problem, (31, 257, 3001, 5000)) for problem in SUMS[4:])), None
+    )
 
 
 def images_have_the_bits_of_the_fixed_kernel() -> Told:

@@ -15,6 +15,7 @@ CALLS = (
     "every_size_is_right", "every_size_of_others_is_right", "bits_of_the_fixed_kernel",
     "every_number_of_images_is_right", "every_number_of_other_images_is_right",
     "every_number_of_images_of_gradients_is_right", "gradients_have_the_bits_of_the_fixed_kernel",
+    "every_length_of_sums_is_right", "sums_have_the_bits_of_the_fixed_kernel",
     "images_have_the_bits_of_the_fixed_kernel", "tensors_tell_the_size", "graphs_of_sizes",
     "torch_ops_f16", "torch_ops_bf16", "torch_ops_f32", "torch_ops_f64", "torch_opcheck", "torch_fallback",
     "torch_graphs_and_streams", "torch_replaced_f16", "torch_replaced_f32", "torch_trained", "torch_compiled",

@@ -32,7 +32,7 @@ from imbrex.config.context import GemmContext
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.products import products
 from imbrex.config.request import Request
-from imbrex.config.tiles import DATA_PARALLEL
+from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.config.tuning import Tuning, text
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.diagnostic import Diagnostic
@@ -57,6 +57,7 @@ TILE_ENDS: Final[Mapping[str, tuple[int, ...]]] = {
 SUMMED_ENDS: Final[Mapping[str, tuple[int, ...]]] = {"k": (32, 256, 2048), "n": (1, 4, 16, 64)}
 """The same of what is summed over; one image is a bucket, for its rows lie otherwise than those of several.
 """
+SPLIT_K: Final = TileSchedule("split_k")
 
 
 def of_most(request: Request) -> Request:
@@ -73,10 +74,6 @@ def bucketed(request: Request) -> Configuration:
     size = request.problem.run_time
     if size is None:
         return configured(request)
-    machine = request.machine
-    if isinstance(machine, GpuMachine) and size.is_summed:
-        message = f"a run-time {size.name} that is summed over is for CPUs, and {machine.name} is a GPU"
-        raise Diagnostic(message, hint=f"give {size.name} a number", subject=size.name)
     last = _configured(request, size.most)
     problem = request.problem
     if size.is_summed and not last.products and request.is_open and isinstance(problem, Conv2d):
@@ -143,21 +140,22 @@ def _different(
 
 def _configured(request: Request, size: int) -> Configuration:
     """The configuration for one size; what is not said is chosen among what takes others, too."""
+    is_summed = request.problem.run_time is not None and request.problem.run_time.is_summed
     request = replace(request, problem=request.problem.at(size))
     if request.config is not None:
         return configured(request)
     if isinstance(request.machine, CpuMachine):
         has_tuning, machine = request.tuning is not None, request.machine
         machine = machine if has_tuning else without_tiles(machine)
-        is_summed = isinstance(request.problem, Conv2d) and request.problem.direction == "backward_weight"
-        algorithm = request.algorithm or ("v4r4" if is_summed else None)
+        is_sum_of_images = is_summed and isinstance(request.problem, Conv2d)
+        algorithm = request.algorithm or ("v4r4" if is_sum_of_images else None)
         made = replace(request, machine=machine, algorithm=algorithm)
         return configured(replace(made, schedule=request.schedule or DATA_PARALLEL))
     in_place = _in_place(request.problem)
     request = replace(request, algorithm=request.algorithm or in_place)
     found = configured(request)
-    if request.schedule is None and any(_counts_tiles(product) for product in found.products):
-        return configured(replace(request, schedule=DATA_PARALLEL))
+    if request.schedule is None and any(_counts(product, is_summed) for product in found.products):
+        return configured(replace(request, schedule=SPLIT_K if is_summed else DATA_PARALLEL))
     return found
 
 
@@ -168,11 +166,15 @@ def _in_place(problem: Problem) -> str:
     return "v4r1" if problem.direction == "backward_data" else "v4r4"
 
 
-def _counts_tiles(product: TunedProduct) -> bool:
-    """Does it depend on how many tiles there are who computes what of one?"""
-    order = product.schedule.order
+def _counts(product: TunedProduct, is_summed: bool) -> bool:
+    """Does it depend on how many tiles there are who computes what of one?  Of what is summed over: may the
+    parts of a tile be unequal in number, as there are steps?
+    """
+    mode, order = product.schedule.mode, product.schedule.order
+    if is_summed:
+        return mode not in ("data_parallel", "split_k", "cluster_k")
     is_plain = order is None or order.is_plain
-    return not is_plain or (product.schedule.is_shared and product.schedule.mode != "cluster_k")
+    return not is_plain or mode not in ("data_parallel", "cluster_k")
 
 
 def buckets(request: Request, configuration: Configuration) -> Iterator[tuple[Request, Configuration]]:
@@ -266,8 +268,9 @@ def _expect_open(of: Configuration, request: Request) -> None:
     if isinstance(machine, GpuMachine) and row.name != _in_place(problem):
         raise Diagnostic(f"algorithm '{row.name}' is not made for a run-time {name}", hint=hint)
     for product in of.products:
-        if _counts_tiles(product):
-            message = f"the schedule '{product.schedule}' counts tiles, and a run-time {name} has any number"
+        if _counts(product, is_summed):
+            what = "steps" if is_summed else "tiles"
+            message = f"the schedule '{product.schedule}' counts {what}, and a run-time {name} has any number"
             raise Diagnostic(message, hint=hint)
         tuning = product.tuning
         if isinstance(machine, GpuMachine) and not isinstance(tuning, WarpgroupTuning):

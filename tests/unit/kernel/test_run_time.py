@@ -193,10 +193,10 @@ def test_gradients_that_have_no_open_kernel() -> None:
     with pytest.raises(Diagnostic, match="'v1r1' adds in memory, which is not made for a run-time n"):
         compile(problem, algorithm="v1r1")
     (sums,) = parse_problem("conv -n ?1..7 -c 3 -H 7 -W 5 -k 64 -y 7 -x 7 -p 3 -q 3 -F 4")
-    with pytest.raises(Diagnostic, match="a run-time n that is summed over is for CPUs, and sm_90a is a GPU"):
+    with pytest.raises(Diagnostic, match="a run-time n is for tiles of warpgroups, and the tuning is"):
         compile(sums, target="sm_90a")
-    with pytest.raises(Diagnostic, match="a run-time k that is summed over is for CPUs, and sm_90a is a GPU"):
-        compile("gemm -t f16 -m 64 -n 64 -k ?1..256 -transA 1", target="sm_90a")
+    with pytest.raises(Diagnostic, match="a run-time n is for CPUs and for warpgroups, and gfx942 is"):
+        compile(sums, target="gfx942")
 
 
 SUMS = {

@@ -76,6 +76,36 @@ CASES: dict[str, tuple[Problem, dict[str, Any], tuple[int, ...]]] = {
         {},
         (2, 9),
     ),
+    "sums over images, three buckets": (
+        Conv2d("backward_weight", "?1..9", 64, 9, 7, 72, 3, 3, **AROUND, **LAST),
+        {},
+        (1, 3, 9),
+    ),
+    "sums by more workgroups than one image has steps": (
+        Conv2d("backward_weight", "?1..9", 64, 9, 7, 72, 3, 3, stride=2, **AROUND, **LAST),
+        {"tuning": SWAPPED, "schedule": "split_k:90"},
+        (1, 4, 9),
+    ),
+    "sums over pixels as rows, of clusters that load for each other": (
+        Conv2d("backward_weight", "?1..9", 128, 9, 7, 128, 1, 1, **LAST),
+        {"tuning": PAIRS, "schedule": "split_k:16"},
+        (2, 9),
+    ),
+    "sums in two parts of a cluster": (
+        Conv2d("backward_weight", "?1..9", 64, 9, 7, 72, 3, 3, **AROUND, **LAST),
+        {"tuning": STRAIGHT, "schedule": "cluster_k:2"},
+        (2, 9),
+    ),
+    "sums by loads of lanes, workspaces of two buckets": (
+        Conv2d("backward_weight", "?2..9", 16, 9, 7, 24, 3, 3, **AROUND, dtype="bf16"),
+        {},
+        (4, 9),
+    ),
+    "sums over rows, an epilogue": (
+        Gemm(33, 50, "?5..700", dtype="bf16", transpose_a=True, epilogue="relu(x + bias)"),
+        {},
+        (5, 300, 700),
+    ),
 }
 
 
@@ -152,6 +182,7 @@ REFUSED = [
     ({"schedule": "stream_k:132"}, "the schedule 'stream_k:132' counts tiles"),
     ({"algorithm": "aligned"}, "algorithm 'aligned' is not made for a run-time m"),
 ]
+SUMS = "gemm -t f16 -m 72 -n 64 -k ?1..700 -transA 1"
 
 
 @pytest.mark.parametrize(("words", "message"), REFUSED)
@@ -159,3 +190,22 @@ def test_what_it_is_not_made_for(words: dict[str, Any], message: str) -> None:
     with pytest.raises(Diagnostic, match=message) as error:
         compile(Gemm("?", 72, 50, dtype="f16"), "sm_90a", emulate=True, **words)
     assert error.value.hint is not None
+
+
+def test_sums_whose_parts_are_unequal() -> None:
+    with pytest.raises(Diagnostic, match="'stream_k:132' counts steps, and a run-time k has any number"):
+        compile(SUMS, "sm_90a", emulate=True, schedule="stream_k:132")
+
+
+def test_sums_launch_all_workgroups_and_buckets_share_a_workspace() -> None:
+    pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC is not installed")
+    config = "+".join(
+        f"product={STRAIGHT}@split_k:{workgroups}{upto}"
+        for workgroups, upto in ((16, ",upto=100"), (80, ",upto=500"), (48, ""))
+    )
+    kernel = compile(SUMS, "sm_90a", config=f"v2:direct+{config}")
+    assert kernel.origin is not None
+    recipe = kernel.origin.recipe
+    assert [(array.name, array.elements) for array in recipe.workspace if array.is_zeroed] == [("flags", 80)]
+    found = [kernel.at(size).grid_sizes for size in (1, 100, 101, 500, 501, 700)]
+    assert found == [(16,), (16,), (80,), (80,), (48,), (48,)], "some of them have nothing but zeros to add"

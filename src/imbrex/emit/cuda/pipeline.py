@@ -94,8 +94,8 @@ def _arguments(kernel: Kernel, pipeline: Pipeline) -> list[str]:
 
 def _count(pipeline: Pipeline) -> list[str]:
     """The name of the run-time size, which is the struct's last member."""
-    run_time = pipeline.tiles.run_time
-    return [] if run_time is None else [run_time.count.name]
+    count = pipeline.tiles.count
+    return [] if count is None else [count.name]
 
 
 def _prefetch(pipeline: Pipeline) -> list[str]:

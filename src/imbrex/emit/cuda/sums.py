@@ -50,9 +50,11 @@ def column_of_sum(pipeline: Pipeline, column: Lin, number: Lin) -> Lin:
     return stored
 
 
-def taken_steps(pipeline: Pipeline) -> int | str:
+def taken_steps(pipeline: Pipeline) -> str:
     """Steps of a unit: where parts of K have other lengths in other batches, as many as they have."""
-    return "k_parts * steps_of(w.batch)" if pipeline.phases.part_steps else pipeline.tiles.steps
+    if pipeline.phases.part_steps:
+        return "k_parts * steps_of(w.batch)"
+    return c.index(pipeline.tiles.steps_there)
 
 
 def _steps(pipeline: Pipeline) -> str:

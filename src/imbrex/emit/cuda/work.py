@@ -27,14 +27,15 @@ WORK_OF = f"IMBREX_MEMBER static imbrex::work work_of(int32_t slot, int32_t numb
 def functions(pipeline: Pipeline) -> list[str]:
     """`slot_of`, `works`, `work_of` and `tile_of`; of lines, which of them exist and are a consumer's."""
     tiles = pipeline.tiles
+    work_of = _of_count(tiles, WORK_OF)
     match work := pipeline.work:
         case OneTile() | Dealt():
             turns = work.turns if isinstance(work, Dealt) else 1
-            found = _whole(tiles, turns, taken_steps(pipeline))
+            found = _whole(tiles, turns, taken_steps(pipeline), work_of)
         case Planned():
-            found = _planned(work)
+            found = _planned(work, work_of)
         case ClusterK():
-            found = _parts(SegmentWalk(work.plan, 0), _work_of(tiles))
+            found = _parts(SegmentWalk(work.plan, 0), tiles, work_of)
         case LineWork():
             found = _lines(work)
         case _:
@@ -42,11 +43,11 @@ def functions(pipeline: Pipeline) -> list[str]:
     return [*found, *_tile(tiles)]
 
 
-def _whole(tiles: Tiles, turns: int, steps: int | str) -> list[str]:
+def _whole(tiles: Tiles, turns: int, steps: str, work_of: str) -> list[str]:
     clusters = tiles.clusters
     slot, number = var("slot", clusters), var("number", -(-tiles.units // clusters))
     last = unit_in_round(slot, lin(tiles.units // clusters), clusters, turns)
-    is_open = tiles.run_time is not None
+    is_open = tiles.open_tiles is not None
     count = (tiles.units_there + (clusters - 1) - slot) // clusters
     return [
         static("int32_t", "slot_of", "int32_t cluster", "cluster"),
@@ -57,17 +58,13 @@ def _whole(tiles: Tiles, turns: int, steps: int | str) -> list[str]:
             c.index(count if is_open else _dealt(tiles.units, last, clusters)),
             of_count=is_open,
         ),
-        _work_of(tiles),
+        work_of,
         *c.indented(_unit(unit_in_round(slot, number, clusters, turns) + number * clusters, steps)),
         "}",
     ]
 
 
-def _work_of(tiles: Tiles) -> str:
-    return _of_tiles(tiles, WORK_OF)
-
-
-def _of_tiles(tiles: Tiles, head: str) -> str:
+def _of_count(tiles: Tiles, head: str) -> str:
     """The head of a function that reads the kernel's arguments where a run-time size is one of them."""
     return head if tiles.run_time is None else head.replace("static ", "").replace(" {", " const {")
 
@@ -91,7 +88,7 @@ def _dealt(units: int, position: Lin, clusters: int) -> Lin:
     return select(units % clusters - 1 - position, lin(1), lin(0)) + units // clusters
 
 
-def _unit(unit: Lin, steps: int | str) -> list[str]:
+def _unit(unit: Lin, steps: str) -> list[str]:
     return [
         f"imbrex::work w = tile_of({c.index(unit)}, cluster_row, cluster_column);",
         f"w.first = 0, w.end = {steps};",
@@ -99,7 +96,7 @@ def _unit(unit: Lin, steps: int | str) -> list[str]:
     ]
 
 
-def _planned(work: Planned) -> list[str]:
+def _planned(work: Planned, work_of: str) -> list[str]:
     """The sections of a plan, one after the other."""
     plan, tiles = work.plan, work.tiles
     assert (plan.tiles.outputs, plan.tiles.k, plan.workgroups) == (
@@ -113,27 +110,27 @@ def _planned(work: Planned) -> list[str]:
     lines = [
         static("int32_t", "slot_of", "int32_t cluster", c.index(walks[0].index("slot", cluster))),
         static("int32_t", "works", "int32_t slot", c.index(sum(counts, lin(0)))),
-        WORK_OF,
+        work_of,
     ]
-    segments = [_segment(walk, slot, is_met=work.sharers > 1) for walk in walks]
+    segments = [_segment(walk, slot, tiles, is_met=work.sharers > 1) for walk in walks]
     for segment, count in zip(segments[:-1], counts[:-1], strict=True):
         lines += [f"  const int32_t here = {c.index(count)};", "  if (number < here) {"]
         lines += [*c.indented(segment, 2), "  }", "  number -= here;"]
     return [*lines, *c.indented(segments[-1]), "}"]
 
 
-def _parts(walk: SegmentWalk, work_of: str) -> list[str]:
+def _parts(walk: SegmentWalk, tiles: Tiles, work_of: str) -> list[str]:
     """One part of K of one unit: of those that share it none waits for another before it has its sums."""
     count = walk.plan.workgroups
     slot, unit, cluster = var("slot", count), var("unit", walk.plan.tiles.outputs), var("cluster", count)
-    first, end = (c.index(walk.index(name, slot, unit)) for name in ("first", "end"))
+    first, end = _range(walk, slot, unit, tiles)
     return [
         static("int32_t", "slot_of", "int32_t cluster", c.index(walk.index("slot", cluster))),
         static("int32_t", "works", "int32_t slot", "1"),
         work_of,
         f"  const int32_t unit = {c.index(walk.index('output', slot))};",
         "  imbrex::work w = tile_of(unit, cluster_row, cluster_column);",
-        f"  w.first = {first}, w.end = {end};",
+        f"  w.first = {c.index(first)}, w.end = {c.index(end)};",
         "  return w;",
         "}",
     ]
@@ -146,20 +143,28 @@ def _count(walk: SegmentWalk, slot: Lin) -> Lin:
     return walk.index("segments", slot)
 
 
-def _segment(walk: SegmentWalk, slot: Lin, *, is_met: bool) -> list[str]:
+def _range(walk: SegmentWalk, slot: Lin, unit: Lin, tiles: Tiles) -> tuple[Lin, Lin]:
+    """The first step of a segment, and the one after its last."""
+    if tiles.open_steps is not None:
+        return tiles.open_steps.part(walk.piece(slot), walk.pieces)
+    return walk.index("first", slot, unit), walk.index("end", slot, unit)
+
+
+def _segment(walk: SegmentWalk, slot: Lin, tiles: Tiles, *, is_met: bool) -> list[str]:
     plan, section = walk.plan, walk.section
     if walk.is_whole:
         number = var("number", -(-section.tiles // section.k_span // plan.workgroups))
-        return _unit(slot + number * plan.workgroups + walk.first_output, plan.tiles.k)
+        return _unit(slot + number * plan.workgroups + walk.first_output, c.index(tiles.steps_there))
     number, unit = var("number", max(walk.most_segments, 1)), var("unit", plan.tiles.outputs)
 
     def text(name: Quantity) -> str:
         return c.index(walk.index(name, slot, unit))
 
+    first, end = _range(walk, slot, unit, tiles)
     lines = [
         f"const int32_t unit = {c.index(walk.index('output', slot, number))};",
         "imbrex::work w = tile_of(unit, cluster_row, cluster_column);",
-        f"w.first = {text('first')}, w.end = {text('end')};",
+        f"w.first = {c.index(first)}, w.end = {c.index(end)};",
     ]
     if is_met:
         lines.append(f"w.next = {c.index(unit * section.k_span // section.share)};")
@@ -178,7 +183,7 @@ def _tile(tiles: Tiles) -> list[str]:
     row, column = tiles.block_of(block)
     cluster_row, cluster_column = var("cluster_row", rows), var("cluster_column", columns)
     return [
-        _of_tiles(tiles, f"IMBREX_MEMBER static imbrex::work tile_of(int32_t unit, {RANK}) {{"),
+        _of_count(tiles, f"IMBREX_MEMBER static imbrex::work tile_of(int32_t unit, {RANK}) {{"),
         "  imbrex::work w = {};",
         f"  w.batch = {c.index(batch)};",
         f"  w.row_tile = {c.index(row * rows + cluster_row)};",

@@ -56,8 +56,9 @@ from imbrex.lower.warpgroup.parts import (
     Workspace,
 )
 from imbrex.lower.warpgroup.pipeline import Drain, Lanes, Pipeline, Stage
+from imbrex.lower.warpgroup.run_time_steps import RunTimeSteps
 from imbrex.lower.warpgroup.run_time_tiles import RunTimeTiles
-from imbrex.lower.warpgroup.stage import raster, stage
+from imbrex.lower.warpgroup.stage import operand_map, raster, stage
 from imbrex.lower.warpgroup.taps import plane_filters, plane_pixels, plane_stage, taps
 from imbrex.view.mma import Instruction
 from imbrex.view.stage.shared_tile import SharedTile
@@ -90,7 +91,7 @@ def _product(op: WarpgroupGemmOp, tuning: WarpgroupTuning, reader: Reader) -> Pi
         a=a,
         b=stage(op, "b", reader),
         stages=tuning.stages,
-        work=_work(op, replace(_tiles(op), run_time=_run_time(op, out)), reader),
+        work=_work(op, replace(_tiles(op), run_time=_run_time_tiles(op, out) or _run_time_steps(op)), reader),
         team=_rows(tuning),
         multiply=Dense(
             instruction, tuning.k_per_block, isinstance(a.tile, SharedTile) and not a.tile.has_descriptor
@@ -198,7 +199,7 @@ def _tiles(op: WarpgroupGemmOp) -> Tiles:
     )
 
 
-def _run_time(op: WarpgroupGemmOp, out: Drain) -> RunTimeTiles | None:
+def _run_time_tiles(op: WarpgroupGemmOp, out: Drain) -> RunTimeTiles | None:
     """What there is of tiles whose rows or columns are told when the kernel runs, as C's guards say it."""
     found = next((g for g in out.guards if is_of_count(g)), None)
     if found is None:
@@ -215,6 +216,16 @@ def _run_time(op: WarpgroupGemmOp, out: Drain) -> RunTimeTiles | None:
     return RunTimeTiles(count, "column", grid.n_per_block * columns, m // rows, *facts)
 
 
+def _run_time_steps(op: WarpgroupGemmOp) -> RunTimeSteps | None:
+    """Steps over what is told when the kernel runs, as A's guards say it."""
+    found = next((g for g in operand_map(op, "a").symbolic.guards if is_of_count(g)), None)
+    if found is None:
+        return None
+    ((count, each),) = lin(found.size).terms
+    assert isinstance(count, Param) and found.index.variables == {"gemmK"}, found
+    return RunTimeSteps(count, each, op.grid_.k_per_block)
+
+
 def _work(op: WarpgroupGemmOp, tiles: Tiles, reader: Reader) -> Work:
     """Who computes whole tiles, or shares them."""
     plan = op.sharing
@@ -224,6 +235,7 @@ def _work(op: WarpgroupGemmOp, tiles: Tiles, reader: Reader) -> Work:
         return ClusterK(tiles, plan)
     if not plan.shared:
         return Planned(tiles, plan, None)
+    plan = replace(plan, is_open=tiles.open_steps is not None)
     return Planned(tiles, plan, Workspace(_slot(op.partials, op, reader), _slot(op.flags, op, reader)))
 
 

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
+from imbrex.index.atom import Param
 from imbrex.index.expr import Lin, lin, select
 from imbrex.index.map import Map
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Ref
+from imbrex.lower.warpgroup.run_time_steps import RunTimeSteps
 from imbrex.lower.warpgroup.run_time_tiles import RunTimeTiles
 from imbrex.view.conv.phase_box import PhaseBox
 from imbrex.view.mma import Instruction
@@ -52,7 +54,22 @@ class Tiles:
     order: Map
     is_batch_first: bool
     workgroups: int
-    run_time: RunTimeTiles | None = None
+    run_time: RunTimeTiles | RunTimeSteps | None = None
+
+    @property
+    def count(self) -> Param | None:
+        """The run-time size."""
+        return None if self.run_time is None else self.run_time.count
+
+    @property
+    def open_tiles(self) -> RunTimeTiles | None:
+        """Tiles whose number is told when the kernel runs."""
+        return self.run_time if isinstance(self.run_time, RunTimeTiles) else None
+
+    @property
+    def open_steps(self) -> RunTimeSteps | None:
+        """The same of steps."""
+        return self.run_time if isinstance(self.run_time, RunTimeSteps) else None
 
     @property
     def units(self) -> int:
@@ -68,25 +85,33 @@ class Tiles:
     @property
     def units_there(self) -> Lin:
         """Units that exist."""
-        return lin(self.units) if self.run_time is None else self.run_time.units
+        return lin(self.units) if self.open_tiles is None else self.open_tiles.units
 
     @property
     def blocks_there(self) -> Lin:
         """Units of one batch that exist."""
-        return lin(prod(d.size for d in self.order.lower)) if self.run_time is None else self.run_time.blocks
+        open_tiles = self.open_tiles
+        return lin(prod(d.size for d in self.order.lower)) if open_tiles is None else open_tiles.blocks
+
+    @property
+    def steps_there(self) -> Lin:
+        """Steps of K that exist."""
+        return lin(self.steps) if self.open_steps is None else self.open_steps.steps
 
     @property
     def started(self) -> Lin | None:
         """Workgroups to launch of a run-time size."""
         if self.run_time is None:
             return None
-        clusters, most = self.run_time.units * self.run_time.parts, self.clusters
+        if self.open_tiles is None:
+            return lin(self.workgroups)
+        clusters, most = self.open_tiles.units * self.open_tiles.parts, self.clusters
         return select(clusters - most, most, clusters) * prod(self.cluster)
 
     def block_of(self, unit: Lin) -> tuple[Lin, Lin]:
         """(row block, column block) of a unit of one batch."""
-        if self.run_time is not None:
-            return self.run_time.block_of(unit)
+        if self.open_tiles is not None:
+            return self.open_tiles.block_of(unit)
         row, column = self.order.at([unit]).coords
         return row, column
 

@@ -51,6 +51,15 @@ class SegmentWalk:
         return self.section.share % self.section.k_span == 0
 
     @property
+    def pieces(self) -> int:
+        """Equal pieces of K of each output tile."""
+        return -(-self.section.k_span // self.section.share)
+
+    def piece(self, workgroup: Lin) -> Lin:
+        """The number of a workgroup's piece, where each has one.  workgroup: the slot."""
+        return workgroup % self.pieces
+
+    @property
     def first_output(self) -> int:
         return self.section.start // self.section.k_span
 
@@ -104,18 +113,20 @@ class SegmentWalk:
                 assert self.section.start == 0, "the section that is shared begins the line"
                 return select(base - begin, (base + span - 1) // self.section.share + 1, lin(0))
             case "first" | "end" | "count":
-                first, end = _most(begin - base, lin(0)), _least(stop - base, lin(self.plan.tiles.k))
+                first, end = greater(begin - base, lin(0)), lesser(stop - base, lin(self.plan.tiles.k))
                 return {"first": first, "end": end, "count": end - first}[name]
 
     def _share(self, workgroup: Lin) -> tuple[Lin, Lin]:
         """[begin, stop) of a workgroup, from the section's start on; begin > stop where there is nothing."""
         begin = workgroup * self.section.share
-        return begin, _least(begin + self.section.share, lin(self.section.tiles))
+        return begin, lesser(begin + self.section.share, lin(self.section.tiles))
 
 
-def _most(a: Lin, b: Lin) -> Lin:
+def greater(a: Lin, b: Lin) -> Lin:
+    """The greater of two."""
     return select(a - b, a, b)
 
 
-def _least(a: Lin, b: Lin) -> Lin:
+def lesser(a: Lin, b: Lin) -> Lin:
+    """The lesser of two."""
     return select(b - a, a, b)

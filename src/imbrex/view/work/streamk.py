@@ -108,13 +108,15 @@ class Plan:
     """A mode applied to the tiles of a product and a number of workgroups.
 
     is_abreast: of split_k, workgroups at the same piece of K start one after the other, and not those of the
-    same output tile; see `abreast`.
+    same output tile; see `abreast`.  is_open: of split_k, K is told when a kernel runs, and `tiles` has the
+    most; so pieces are as many as workgroups allow, and any of them may be empty.
     """
 
     tiles: Tiles
     workgroups: int
     mode: Mode
     is_abreast: bool = False
+    is_open: bool = False
 
     def __post_init__(self) -> None:
         if self.mode not in WORDS:
@@ -140,11 +142,11 @@ class Plan:
             case "data_parallel":
                 return (Section(0, t.total, -(-t.outputs // w) * t.k, t.k),)
             case "split_k" | "reduce_k":
-                pieces = max(1, min(t.k, w // t.outputs))
+                pieces = max(1, w // t.outputs if self.is_open else min(t.k, w // t.outputs))
                 if pieces == 1:
                     return (Section(0, t.total, -(-t.outputs // w) * t.k, t.k),)
                 piece = -(-t.k // pieces)
-                span = -(-t.k // piece) * piece
+                span = piece * pieces if self.is_open else -(-t.k // piece) * piece
                 return (Section(0, t.outputs * span, piece, span),)
             case "cluster_k":
                 piece = -(-t.k // self.parts)
