@@ -30,7 +30,7 @@ Sources: CUDA C++ Programming Guide, "Programmatic Dependent Launch"; PTX ISA, g
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Literal, TypeAlias
 
 from imbrex.index.apart import GuardedOffset, are_apart
@@ -69,14 +69,15 @@ def lets(program: Program) -> frozenset[str]:
 def launch_overlaps(program: Program) -> Mapping[str, LaunchOverlap]:
     """Siblings, by their names; all other products begin `after_all` that is ahead."""
     found: dict[str, LaunchOverlap] = {}
-    kin: list[Kernel] = []
-    for launch in () if program.count is not None else program.launches:
-        if not isinstance(launch, Kernel) or not _stands_alone(launch):
-            kin = []
-            continue
-        kin = [*kin, launch] if all(_are_siblings(launch, other) for other in kin) else [launch]
-        if len(kin) > 1:
-            found |= {kin[0].name: "eldest", launch.name: "sibling"}
+    for launches in _in_a_call(program):
+        kin: list[Kernel] = []
+        for launch in launches:
+            if not isinstance(launch, Kernel) or not _stands_alone(launch):
+                kin = []
+                continue
+            kin = [*kin, launch] if all(_are_siblings(launch, other) for other in kin) else [launch]
+            if len(kin) > 1:
+                found |= {kin[0].name: "eldest", launch.name: "sibling"}
     return found
 
 
@@ -89,11 +90,14 @@ def _overlapping(program: Program) -> Iterator[tuple[Kernel, Kernel]]:
 
 
 def _in_a_call(program: Program) -> Iterator[Sequence[Kernel | ZeroFill]]:
-    """Launches that one call makes: all, but of a run-time size those of each bucket, which is one."""
-    if program.count is None:
+    """Launches that one call makes: all, but of a run-time size those of each bucket, behind all zeros."""
+    zeros = [launch for launch in program.launches if isinstance(launch, ZeroFill)]
+    of_buckets = groupby(program.kernels, lambda kernel: kernel.when)
+    calls = [list(kernels) for _, kernels in of_buckets]
+    if len(calls) == 1:
         yield program.launches
     else:
-        yield from ((launch,) for launch in program.launches)
+        yield from ([*zeros, *kernels] for kernels in calls)
 
 
 def _reads_by_engine(kernel: Kernel) -> bool:

@@ -128,6 +128,18 @@ def test_phases_are_siblings(sizes: tuple[int, ...], monkeypatch: pytest.MonkeyP
     ]
 
 
+def test_phases_of_a_bucket_are_siblings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a run-time number of images a call has the four of its bucket, and no other ones."""
+    text = STRIDED.format(28, 28, 2, 2).replace("-n 8", "-n ?1..8")
+    program = program_of(text, monkeypatch, "v4r1")
+    orders = launch_overlaps(program)
+    assert len(program.kernels) > 4
+    for first in range(0, len(program.kernels), 4):
+        bucket = program.kernels[first : first + 4]
+        assert len({kernel.when for kernel in bucket}) == 1
+        assert [orders.get(kernel.name) for kernel in bucket] == ["eldest", *["sibling"] * 3]
+
+
 def changed(program: Program, place: int, **values: Any) -> Program:
     """With another product in one of its launches."""
     launch = program.launches[place]
