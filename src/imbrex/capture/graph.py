@@ -15,6 +15,7 @@ from shlex import quote
 from typing import Any, Final, TypeAlias
 
 from imbrex.capture.layer import Conv, product
+from imbrex.capture.open_size import OpenSize
 from imbrex.capture.shapes import inferred, inlined
 from imbrex.capture.tally import Tally
 from imbrex.diagnostic import Diagnostic, did_you_mean
@@ -58,15 +59,19 @@ class Values:
         return tuple(size for size in found if not isinstance(size, str))
 
 
-def captured(file: Path, sizes: Mapping[str, int]) -> Tally:
-    """The problems of a graph.  sizes: of the dimensions that it leaves open, by name."""
+def captured(file: Path, sizes: Mapping[str, int], left_open: OpenSize | None = None) -> Tally:
+    """The problems of a graph.  sizes: of the dimensions that it leaves open, by name.  left_open: the one
+    that problems leave open, too.
+    """
     if find_spec("onnx") is None:
         raise Diagnostic("reading an ONNX file needs the package onnx", hint="pip install 'imbrex[onnx]'")
     onnx: Any = import_module("onnx")
     try:
         model = inlined(onnx.load(str(file), load_external_data=False))
-        open_sizes = _bind(model.graph, sizes)
-        values = _values(onnx, inferred(onnx, model).graph, open_sizes)
+        given = [dict(sizes)]
+        if left_open is not None:
+            given = [{**sizes, left_open.name: number} for number in left_open.numbers]
+        every = [_values_at(onnx, model, of) for of in given]
     except OSError as error:
         raise Diagnostic(f"cannot read '{file}': {(error.strerror or str(error)).lower()}") from None
     except Diagnostic:
@@ -75,8 +80,15 @@ def captured(file: Path, sizes: Mapping[str, int]) -> Tally:
         raise Diagnostic(f"'{file}' is no model of ONNX that can be read: {error}") from error
     tally = Tally()
     for node in model.graph.node:
-        _note(tally, onnx, node, values)
+        _note(tally, onnx, node, every, left_open)
     return tally
+
+
+def _values_at(onnx: Any, model: Any, sizes: Mapping[str, int]) -> Values:
+    """What is known of values where dimensions have these numbers."""
+    bound = onnx.ModelProto.FromString(model.SerializeToString())
+    open_sizes = _bind(bound.graph, sizes)
+    return _values(onnx, inferred(onnx, bound).graph, open_sizes)
 
 
 def _bind(graph: Any, sizes: Mapping[str, int]) -> frozenset[str]:
@@ -120,11 +132,16 @@ def _values(onnx: Any, graph: Any, open_sizes: frozenset[str]) -> Values:
     return Values(shapes, types, open_sizes)
 
 
-def _note(tally: Tally, onnx: Any, node: Any, values: Values) -> None:
+def _note(tally: Tally, onnx: Any, node: Any, every: Sequence[Values], left_open: OpenSize | None) -> None:
     attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
     reader = READERS.get(node.op_type) if node.domain in ("", "ai.onnx") else None
     if reader is not None:
-        tally.add(node.op_type, lambda: [reader(list(node.input), node.output[0], attributes, values)])
+
+        def stated() -> list[Problem]:
+            found = [reader(list(node.input), node.output[0], attributes, values) for values in every]
+            return found if left_open is None else [left_open.problem(found)]
+
+        tally.add(node.op_type, stated)
     elif node.op_type in UNSUPPORTED:
         tally.leave(node.op_type, UNSUPPORTED[node.op_type])
     elif node.domain not in ("", "ai.onnx"):

@@ -10,6 +10,7 @@ import pytest
 onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
 
 from imbrex.capture.graph import captured  # noqa: E402
+from imbrex.capture.open_size import OpenSize  # noqa: E402
 from imbrex.diagnostic import Diagnostic  # noqa: E402
 from imbrex.problem import parse_problem, problem_text  # noqa: E402
 
@@ -74,6 +75,45 @@ def test_sizes_that_the_file_leaves_open(model: Path, tmp_path: Path) -> None:
     for name, told in (("none.onnx", "is no model of ONNX"), ("missing.onnx", "no such file")):
         with pytest.raises(Diagnostic, match=told):
             captured(tmp_path / name, {})
+
+
+def test_a_size_that_problems_leave_open(model: Path) -> None:
+    tally = captured(model, {}, OpenSize("batch", 1, 64))
+    assert {problem_text(problem) for problem in tally.problems} == {
+        problem_text(problem)
+        for text in (
+            "conv -n ?1..64 -c 3 -H 9 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1 -F 1 --epilogue 'x + bias'",
+            "conv -n ?1..64 -c 8 -H 9 -W 8 -k 8 -y 3 -x 3 -p 1,1 -q 0,1 -u 2 -v 2 -g 2 -F 1",
+            "conv -n ?1..64 -c 4 -H 10 -W 8 -k 8 -y 2 -x 2 -u 2 -v 2 -F 2",
+            "gemm -m ?1..64 -n 6 -k 4 -transB 1 --epilogue 'x + bias'",
+            "gemm -m 6 -n 5 -k 4",
+        )
+        for problem in parse_problem(text)
+    }
+    with pytest.raises(Diagnostic, match="the graph has no size 'bach'"):
+        captured(model, {}, OpenSize("bach", 1, 64))
+
+
+def test_what_grows_with_an_open_size_otherwise(tmp_path: Path) -> None:
+    """Tokens of all sentences are rows; products for each sentence are so many, and are left out."""
+    node = H.make_node
+    nodes = [
+        node("MatMul", ["x", "w"], ["y"]),
+        node("Transpose", ["y"], ["t"], perm=[0, 2, 1]),
+        node("MatMul", ["y", "t"], ["s"]),
+    ]
+    weights = [onnx.numpy_helper.from_array(__import__("numpy").zeros((16, 8), "float32"), "w")]
+    given = H.make_tensor_value_info("x", FLOAT, ["batch", 7, 16])
+    out = H.make_tensor_value_info("s", FLOAT, None)
+    path = tmp_path / "tokens.onnx"
+    graph = H.make_graph(nodes, "net", [given], [out], weights)
+    onnx.save(H.make_model(graph, opset_imports=[H.make_opsetid("", 17)]), str(path))
+    tally = captured(path, {}, OpenSize("batch", 2, 10))
+    assert [problem_text(problem) for problem in tally.problems] == [
+        problem_text(*parse_problem("gemm -m ?14..70 -n 8 -k 16"))
+    ]
+    reason = "'batch' is more or other than the number of its images or rows; give --size batch=N"
+    assert tally.left_lines == [f"1 MatMul: {reason}"]
 
 
 def saved(path: Path, nodes: list[Any], given: Any, functions: Any = ()) -> Path:

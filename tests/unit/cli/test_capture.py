@@ -45,6 +45,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         (("model.py:f", "--size", "n=2"), 1, "--size is of a graph of ONNX"),
         (("model.onnx", "--training"), 1, "a graph of ONNX has no way back"),
         (("model.onnx", "--size", "n"), 2, "'n' is no size, such as batch=8"),
+        (("model.onnx", "--size", "n=?5..2"), 2, "n is a number, '?' or a range such as '?1..1024'"),
+        (("model.onnx", "--size", "n=?", "--size", "m=?"), 2, "one size may be left open"),
     ],
 )
 def test_wrong_words(imbrex: Imbrex, words: tuple[str, ...], code: int, told: str) -> None:
