@@ -8,7 +8,7 @@ import numpy as np
 
 from imbrex.dtype import DType
 from imbrex.kernel import Kernel
-from imbrex.run.arrays import as_array, contiguous, dense_order, same_kind, share_memory
+from imbrex.run.arrays import as_array, contiguous, dense_order, empty, same_kind, share_memory
 
 __all__ = ["HOST"]
 
@@ -49,7 +49,7 @@ class Host:
         return array.transpose(order)
 
     def empty(self, shape: tuple[int, ...], element: DType) -> Any:
-        return np.empty(shape, element.numpy)
+        return empty(shape, element.numpy)
 
     def shares_memory(self, one: Any, other: Any) -> bool:
         return share_memory(one, other)

@@ -19,7 +19,7 @@ import numpy as np
 from imbrex.database.news import verdicts
 from imbrex.kernel import CPU, Kernel
 from imbrex.problem.operand import reach
-from imbrex.run.arrays import dense_order
+from imbrex.run.arrays import dense_order, empty
 from imbrex.run.cpu import CpuKernel, short_way
 from imbrex.run.stream import current_stream
 from imbrex.run.traced import is_in_forward_mode, is_readable
@@ -218,10 +218,10 @@ def _empty(result: Any) -> Callable[[], Any]:
     order = dense_order(result)
     assert order is not None, "a new result has no gaps"
     if order == tuple(range(result.ndim)):
-        return partial(np.empty, result.shape, result.dtype)
+        return partial(empty, result.shape, result.dtype)
     shape, kind = tuple(result.shape[i] for i in order), result.dtype
     back = tuple(int(i) for i in np.argsort(order))
-    return lambda: np.empty(shape, kind).transpose(back)
+    return lambda: empty(shape, kind).transpose(back)
 
 
 def _gpu_plan(given: tuple[Any, ...], served: Served, results: tuple[Any, ...]) -> Plan | None:

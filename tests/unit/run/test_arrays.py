@@ -15,6 +15,7 @@ from imbrex.run.arrays import (
     check,
     contiguous,
     dense_order,
+    empty,
     in_memory,
     new_array,
     order_of,
@@ -301,3 +302,15 @@ def test_views_beside_one_another_share_nothing() -> None:
     assert share_memory(WIDE[:, :3], WIDE[:, 2:])
     assert not share_memory(WIDE, WIDE.copy())
     assert share_memory(WIDE, strided_view(WIDE, (3, 3), (1, 1)))
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (512, 1024), (9, 331, 1001)])
+@pytest.mark.parametrize("kind", [np.float32, np.int8, np.float64], ids=str)
+def test_a_large_new_array_begins_with_a_line(shape: tuple[int, ...], kind: Any) -> None:
+    of = np.dtype(kind)
+    for _ in range(3):
+        made = empty(shape, of)
+        assert made.shape == shape and made.dtype == of
+        assert made.flags.c_contiguous and made.flags.aligned and made.flags.writeable
+        assert made.nbytes < 1 << 19 or made.ctypes.data % 64 == 0
+        made[...] = 1
