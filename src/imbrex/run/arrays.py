@@ -24,7 +24,8 @@ from imbrex.run.traced import expect_numbers, expect_readable
 
 __all__ = [
     "Array", "as_array", "check", "contiguous", "dense_order", "dlpack_device", "empty", "expect_strides",
-    "handed", "in_memory", "new_array", "on_one_device", "order_of", "same_kind", "share_memory", "strided_view",
+    "handed", "in_memory", "new_array", "on_one_device", "order_of", "same_kind", "share_memory",
+    "strided_view",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -40,8 +41,8 @@ _NARROW = frozenset(
 _LINE = 64
 """Bytes of a line of a cache."""
 _LARGE = 1 << 19
-"""Bytes from which on it repays two microseconds to begin with a line.  On an Intel Xeon 243x896x10 takes 39 us
-into such an array, and 51 into one of NumPy's.
+"""Bytes from which on it repays two microseconds to begin with a line.  On an Intel Xeon 243x896x10 takes
+39 us into such an array, and 51 into one of NumPy's.
 """
 _MOST_WORK = 1000  # of NumPy, to tell whether two arrays with gaps share an element
 _DLPACK_CPU = 1  # dlpack.h, DLDeviceType
@@ -157,8 +158,8 @@ def new_array(shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, 
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """A new array without values; a large one begins with a line of the caches, where NumPy's begins 16 bytes
-    behind one, so that each vector that is stored, or read later, crosses into the next.
+    """A new array without values; a large one begins with a line of the caches, where NumPy's begins 16
+    bytes behind one, so that each vector that is stored, or read later, crosses into the next.
     """
     size = prod(shape) * dtype.itemsize
     if size < _LARGE:
