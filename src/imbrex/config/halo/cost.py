@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from imbrex.chip import LINE_BYTES, VECTOR_BYTES, HaloRates, LineRates, WarpgroupRates
-from imbrex.config.halo.lines import LinesPlan
-from imbrex.config.halo.plan import HaloPlan, WindowPlan
+from imbrex.config.halo.plan import HaloPlan, LinesPlan, WindowPlan
 from imbrex.config.spent import Spent
 from imbrex.config.warpgroup.instruction import instruction_of
 from imbrex.config.warpgroup.rates import rates_of

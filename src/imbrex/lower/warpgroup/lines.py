@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from imbrex.config.halo.lines import LinesTuning
+from imbrex.config.halo.plan import LinesTuning
 from imbrex.config.warpgroup.plan import major_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin, var
