@@ -28,8 +28,8 @@ __all__ = ["Windows"]
 
 @dataclass(frozen=True)
 class Windows:
-    """A convolution forward or backward data for halo tunings.  merged: groups as one.  stored_bytes: of an element of the
-    result.
+    """A convolution forward, or backward data, for halo tunings.  merged: groups as one.  stored_bytes: of an
+    element of the result.
     """
 
     conv: Convolution
