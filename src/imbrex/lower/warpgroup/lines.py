@@ -38,7 +38,7 @@ class ByLines(NamedTuple):
 def by_lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> ByLines:
     """A product whose stages are lines of pixels; a Diagnostic where A's windows cannot be read so."""
     buffer, map = operand(op, "a", reader)
-    windows = Product(map, operand_map(op, "c"), tuning.m_per_block)
+    windows = Product(map, operand_map(op, "c"), tuning.m_per_block, tuning.channels)
     otherwise = "A's windows do not come into shared memory line by line"
     found = served(line_access(windows, tuning.line, buffer.dtype), otherwise)
     taps = found.slots, found.columns, found.tile.channels

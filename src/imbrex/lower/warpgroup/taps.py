@@ -25,7 +25,8 @@ __all__ = ["plane_filters", "plane_pixels", "plane_stage", "taps"]
 def taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> tuple[Stage, TapTile]:
     """B as rasters of pixels.  A has zeros for those that are not to be multiplied."""
     buffer, map = operand(op, "b", reader)
-    windows = Product(map, operand_map(op, "a"), tuning.k_per_block, "gemmN", "gemmK", PIXELS)
+    shape = tuning.k_per_block, tuning.channels
+    windows = Product(map, operand_map(op, "a"), *shape, "gemmN", "gemmK", PIXELS)
     otherwise = "B's windows do not come into shared memory once"
     found = served(halo_access(windows, buffer.dtype), otherwise)
     columns = found.tile.row * found.tile.taps[-1][0] if tuning.by_warps else tuning.own_columns

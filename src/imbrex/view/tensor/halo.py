@@ -14,18 +14,16 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from imbrex.view.stage.halo_tile import HaloTile
-from imbrex.view.tensor.check import offsets
+from imbrex.view.stage.shared_tile import longest_row
+from imbrex.view.tensor.check import Ints, offsets, sampled
 from imbrex.view.tensor.form import Box, ElementType, Refused, first_right
 from imbrex.view.tensor.limit import beyond_limits
 from imbrex.view.tensor.pixels import (
-    Ints,
     Movement,
     Moves,
     Product,
-    counting,
     movements,
     progressions,
-    sampled,
     wanted,
 )
 from imbrex.view.tensor.tiling import INNER, ROW
@@ -53,30 +51,26 @@ def _halos(seen: Movement | Refused, product: Product, dtype: ElementType) -> It
     """Without, and with, a row more than the window wants: the padding that its last row runs into."""
     if isinstance(seen, Refused):
         yield seen
-    elif isinstance(ordered := _ordered(seen.moves, product.rows), Refused):
+    elif isinstance(ordered := _ordered(seen), Refused):
         yield ordered
     else:
         yield from (_halo(seen, ordered, product, dtype.bytes, more) for more in (0, 1))
 
 
-def _ordered(moves: Sequence[Moves], rows: int) -> list[Moves] | Refused:
+def _ordered(seen: Movement) -> list[Moves] | Refused:
     """The column, the row, and the others in the order in which a box is laid out."""
-    moving = counting(moves, rows)
-    if not moving:
-        return Refused(f"{rows} rows of the tile are not a box of the array")
-    column, *inside = moving
-    still = [m for m in moves if not m.every]
-    tapped = [m for m in (*inside, *still) if m.span]
+    column, *inside = seen.moving
+    tapped = [m for m in (*inside, *seen.still) if m.span]
     if len(tapped) > 1 or (tapped and tapped[0] in inside[1:]):
         return Refused("the taps of a window move along more than its columns and the next dim")
     line = tapped[:1] or inside[:1]
-    return [column, *line, *(m for m in (*inside, *still) if m not in line)]
+    return [column, *line, *(m for m in (*inside, *seen.still) if m not in line)]
 
 
 def _halo(
     seen: Movement, ordered: Sequence[Moves], product: Product, element_bytes: int, more: int
 ) -> Halo | Refused:
-    (column, *others), channels = ordered, seen.channels
+    column, *others = ordered
     line = others[0].count + others[0].span + more if others else 1
     images, width = prod(m.count for m in others[1:]), column.count
     low = [int(m.taps.min()) for m in ordered]
@@ -87,10 +81,11 @@ def _halo(
         return Refused("the taps of a window are not evenly apart")
     if positions % one:
         return Refused(f"{positions} rows of an image are not whole instructions of {one}")
-    shape = images, positions, line * width, taps, first, channels.count, element_bytes, channels.row, one
+    swizzle = longest_row(product.channels * element_bytes)
+    shape = images, positions, line * width, taps, first, product.channels, element_bytes, swizzle, one
     counts = [width, line, *(m.count for m in others[1:])]
-    extents = [(m.axis, m.lowest, count) for m, count in zip(ordered, counts, strict=False)]
-    return Halo(tile := HaloTile(*shape), seen.box(product, tile, extents))
+    extents = [(m, m.lowest, count) for m, count in zip(ordered, counts, strict=False)]
+    return Halo(tile := HaloTile(*shape), seen.box(tile, extents))
 
 
 def _differs(found: Halo, product: Product) -> str | None:

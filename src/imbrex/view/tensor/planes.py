@@ -21,10 +21,9 @@ from imbrex.index.expr import var
 from imbrex.index.map import Map
 from imbrex.view.stage.plane_stage import LINE_BYTES, LineTile
 from imbrex.view.tensor.box import along_inner, boxed
-from imbrex.view.tensor.check import misplaced, offsets
+from imbrex.view.tensor.check import misplaced, offset_of, offsets, sampled
 from imbrex.view.tensor.form import Box, ElementType, Piece, Refused, first_right
 from imbrex.view.tensor.limit import beyond_limits
-from imbrex.view.tensor.pixels import offset_of, sampled
 from imbrex.view.tensor.space import Space, spaces
 from imbrex.view.tensor.tiling import BATCH, INNER, ROW, Run
 
