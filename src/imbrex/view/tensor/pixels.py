@@ -75,7 +75,7 @@ class Moves(NamedTuple):
     """
 
     axis: int
-    count: int
+    places: int
     first: Lin
     taps: Ints
 
@@ -133,7 +133,7 @@ def _movement(space: Space, product: Product, dtype: ElementType) -> Movement | 
     moves = [
         _moves(1 + i, count, x, product) for i, (count, x) in enumerate(zip(extents, coords, strict=True))
     ]
-    return Movement(form, [m for m in moves if m.count > 1], [m for m in moves if m.count == 1])
+    return Movement(form, [m for m in moves if m.places > 1], [m for m in moves if m.places == 1])
 
 
 def _joined(space: Space, d_name: str) -> Space:
