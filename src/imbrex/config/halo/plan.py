@@ -16,13 +16,13 @@ LinesTuning   A tile is `lines` lines of `images` images, which lie between one 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar
+from typing import ClassVar, Final, TypeAlias, TypeVar
 
 from imbrex.cached import cached_property
 from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import GemmContext, round_up
-from imbrex.config.warpgroup.consumers import ConsumersPlan, Held, OfBoxes, OfConsumers, OfRows
+from imbrex.config.warpgroup.consumers import ConsumersPlan, OfBoxes, OfConsumers, OfRows
 from imbrex.config.warpgroup.plan import major_of, shared_tile
 from imbrex.view.stage.line_filter import LineFilter
 from imbrex.view.stage.piece import piece_bytes
@@ -47,20 +47,7 @@ class OfWindows(OfConsumers):
         return True
 
 
-class Windowed(Held, Protocol):
-    """A tuning of windows, as its plan reads it."""
-
-    @property
-    def pingpong(self) -> bool: ...
-    @property
-    def diagonal(self) -> int: ...
-    @property
-    def channels(self) -> int: ...
-    @property
-    def taps_text(self) -> str: ...
-
-
-T = TypeVar("T", bound=Windowed)
+T = TypeVar("T", bound="HaloTuning | LinesTuning")
 
 
 @dataclass(frozen=True)

@@ -178,6 +178,11 @@ class ConsumersPlan(ABC, Generic[T]):
         return self.context.g * rows * columns
 
     @property
+    def rounds(self) -> int:
+        """Units of a workgroup, of one that has most."""
+        return -(-self.units // self.workgroups)
+
+    @property
     def k_iterations(self) -> int:
         """Steps of the loop over K."""
         return -(-self.context.k // self.tuning.k_per_block)
