@@ -19,13 +19,14 @@ from imbrex.build.nvidia.cubin import Cubin
 from imbrex.build.shared_library import SharedLibrary
 from imbrex.cached import cached_property
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel.built import SUFFIXES, Library, built
+from imbrex.kernel.built import Library
 from imbrex.kernel.choice import Choice
 from imbrex.kernel.options import CompileOptions
 from imbrex.kernel.recipe import Recipe
+from imbrex.kernel.reported import notebook_page, report_of
 from imbrex.kernel.target import Target
 from imbrex.numeral import counted
-from imbrex.problem import Gemm, Operand, Problem, problem_text
+from imbrex.problem import Gemm, Operand, Problem
 from imbrex.run.arrays import handed
 from imbrex.run.cpu import CpuKernel
 from imbrex.run.graph_break import outside_graphs
@@ -154,42 +155,12 @@ class Kernel:
 
     def _repr_html_(self) -> str:
         """Facts and the Maps of its operands, for notebooks."""
-        from imbrex.config.configuration import parse
-        from imbrex.explore.notebook import html
-
-        facts = {
-            "problem": problem_text(self.problem),
-            "target": str(self.target),
-            "configuration": self.configuration,
-            "chosen": str(self.choice),
-            "operations": f"{self.problem.flops:,} on {self.problem.bytes:,} bytes",
-        }
-        if self.origin is None or self.problem.run_time is not None:
-            return html(facts, None)
-        return html(facts, self.origin.options.request().by(parse(self.configuration)))
+        return notebook_page(self)
 
     @cached_property
     def report(self) -> Mapping[str, Any]:
         """What it was made of and what it asks of a machine, as plain JSON."""
-        is_of_cpu = isinstance(self.library, SharedLibrary)
-        return {
-            "problem": problem_text(self.problem),
-            "name": self.name,
-            "target": self.target.kind,
-            "chip": self.target.chip,
-            "configuration": self.configuration,
-            "choice": self.choice.to_json(),
-            "source_digest": self.source_digest,
-            "algorithm": self.algorithm,
-            "tunings": list(self.tuning_texts),
-            "grid_sizes": list(self.grid_sizes),
-            "flops": self.problem.flops,
-            "operand_bytes": self.problem.bytes,
-            "workspace_bytes_per_thread" if is_of_cpu else "workspace_bytes": self.workspace_bytes,
-            **built(self.library),
-            **({} if is_of_cpu else {"kernels": [of_one.to_json() for of_one in self.resources]}),
-            "files": [*self.bundle.units, *(f"{self.name}{s}" for s in SUFFIXES[type(self.library)])],
-        }
+        return report_of(self)
 
     @cached_property
     def resources(self) -> tuple[Resources | KernelResources, ...]:
@@ -292,13 +263,15 @@ class Kernel:
         size = whole("size", size, 0)
         fixed, chosen = self.problem.at(size), of_size(parse(self.configuration), size)
         return replace(
-            self, problem=fixed, loaded=self.loaded.of_size(size),
+            self,
+            problem=fixed,
+            loaded=self.loaded.of_size(size),
             tuning_texts=tuple(text(product.tuning) for product in chosen.products),
             schedules=tuple(str(product.schedule) for product in chosen.products),
             configuration=str(chosen),
             origin=None,
             sized_from=(self, size),
-        )  # fmt: skip
+        )
 
     def _sized(self, arrays: tuple[Any, ...]) -> Loaded:
         """What runs arrays, of which the result is not yet there, and which tell a run-time size."""
