@@ -19,14 +19,13 @@ from imbrex.build.nvidia.cubin import Cubin
 from imbrex.build.shared_library import SharedLibrary
 from imbrex.cached import cached_property
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel.built import Library
+from imbrex.kernel.built import SUFFIXES, Library, built
 from imbrex.kernel.choice import Choice
 from imbrex.kernel.options import CompileOptions
 from imbrex.kernel.recipe import Recipe
-from imbrex.kernel.reported import notebook_page, report_of
 from imbrex.kernel.target import Target
 from imbrex.numeral import counted
-from imbrex.problem import Gemm, Operand, Problem
+from imbrex.problem import Gemm, Operand, Problem, problem_text
 from imbrex.run.arrays import handed
 from imbrex.run.cpu import CpuKernel
 from imbrex.run.graph_break import outside_graphs
@@ -155,12 +154,33 @@ class Kernel:
 
     def _repr_html_(self) -> str:
         """Facts and the Maps of its operands, for notebooks."""
-        return notebook_page(self)
+        from imbrex.kernel.notebook import page
+
+        options = self.origin.options if self.origin and self.problem.run_time is None else None
+        return page(self.problem, self.target, self.configuration, self.choice, options)
 
     @cached_property
     def report(self) -> Mapping[str, Any]:
         """What it was made of and what it asks of a machine, as plain JSON."""
-        return report_of(self)
+        is_of_cpu = isinstance(self.library, SharedLibrary)
+        return {
+            "problem": problem_text(self.problem),
+            "name": self.name,
+            "target": self.target.kind,
+            "chip": self.target.chip,
+            "configuration": self.configuration,
+            "choice": self.choice.to_json(),
+            "source_digest": self.source_digest,
+            "algorithm": self.algorithm,
+            "tunings": list(self.tuning_texts),
+            "grid_sizes": list(self.grid_sizes),
+            "flops": self.problem.flops,
+            "operand_bytes": self.problem.bytes,
+            "workspace_bytes_per_thread" if is_of_cpu else "workspace_bytes": self.workspace_bytes,
+            **built(self.library),
+            **({} if is_of_cpu else {"kernels": [of_one.to_json() for of_one in self.resources]}),
+            "files": [*self.bundle.units, *(f"{self.name}{s}" for s in SUFFIXES[type(self.library)])],
+        }
 
     @cached_property
     def resources(self) -> tuple[Resources | KernelResources, ...]:
