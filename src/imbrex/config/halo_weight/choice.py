@@ -45,7 +45,7 @@ class WeightWindows:
     @property
     def refused(self) -> str | None:
         """Why it is not served, whatever the tuning."""
-        conv, span = self.conv, (self.conv.width.window - 1) * self.conv.width.dilation
+        conv, span = self.conv, self.conv.width.span
         raster = raster_of(conv, "forward")
         if not self.dtype.is_half:
             return f"wgmma multiplies rows of pixels of f16 and bf16, not {self.dtype.name}"
@@ -72,7 +72,7 @@ class WeightWindows:
         block = block_of(raster.channels, self.dtype)
         assert block, raster
         blocks = raster.groups * (raster.filters // ROWS) * (raster.channels // block)
-        line, halo, full = least_line(w, True), raster.halo, w.out + (w.window - 1) * w.dilation
+        line, halo, full = least_line(w), raster.halo, w.out + w.span
         if count := self.in_planes:
             line = full = line_of(w.out, self.dtype.bytes)
             halo = halo_lines(h.window, h.before, count)
