@@ -7,7 +7,7 @@ have anything: a raster is wider than the image that it holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 from typing import Final, NamedTuple
 
@@ -42,19 +42,12 @@ class Halo(NamedTuple):
 
 
 def halo_access(product: Product, dtype: ElementType) -> Halo | Refused:
-    """The tile and its box; a reason where there is none."""
-    answers = (halo for seen in movements(product, dtype) for halo in _halos(seen, product, dtype))
+    """The tile and its box; a reason where there is none.  With, where it has to be, a row more than the
+    window wants: the padding that its last row runs into.
+    """
+    seen = ((it, more) for it in movements(product, dtype) for more in (0, 1))
+    answers = (_halo(it, product, dtype.bytes, more) for it, more in seen)
     return first_right(answers, lambda it: beyond_limits(it.box, dtype.bytes) or _differs(it, product))
-
-
-def _halos(seen: Movement | Refused, product: Product, dtype: ElementType) -> Iterator[Halo | Refused]:
-    """Without, and with, a row more than the window wants: the padding that its last row runs into."""
-    if isinstance(seen, Refused):
-        yield seen
-    elif isinstance(ordered := _ordered(seen), Refused):
-        yield ordered
-    else:
-        yield from (_halo(seen, ordered, product, dtype.bytes, more) for more in (0, 1))
 
 
 def _ordered(seen: Movement) -> list[Moves] | Refused:
@@ -67,9 +60,12 @@ def _ordered(seen: Movement) -> list[Moves] | Refused:
     return [column, *line, *(m for m in (*inside, *seen.still) if m not in line)]
 
 
-def _halo(
-    seen: Movement, ordered: Sequence[Moves], product: Product, element_bytes: int, more: int
-) -> Halo | Refused:
+def _halo(seen: Movement | Refused, product: Product, element_bytes: int, more: int) -> Halo | Refused:
+    if isinstance(seen, Refused):
+        return seen
+    ordered = _ordered(seen)
+    if isinstance(ordered, Refused):
+        return ordered
     column, *others = ordered
     line = others[0].places + others[0].span + more if others else 1
     images, width = prod(m.places for m in others[1:]), column.places

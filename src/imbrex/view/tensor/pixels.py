@@ -145,10 +145,10 @@ def _joined(space: Space, d_name: str) -> Space:
     return Space((*outer, channels), space.base)
 
 
-def _moves(axis: int, count: int, coordinate: Lin, product: Product) -> Moves:
-    zero = {"batch": 0, "tile": 0}
-    taps: Any = coordinate.eval({**zero, TAP: np.arange(product.taps)}) - coordinate.eval({**zero, TAP: 0})
-    return Moves(axis, count, coordinate.subs({TAP: lin(0)}), np.broadcast_to(taps, product.taps))
+def _moves(axis: int, places: int, coordinate: Lin, product: Product) -> Moves:
+    first = coordinate.subs({TAP: lin(0)})
+    moved: Any = (coordinate - first).eval({"batch": 0, "tile": 0, TAP: np.arange(product.taps)})
+    return Moves(axis, places, first, np.broadcast_to(moved, product.taps))
 
 
 def progressions(values: Ints) -> tuple[tuple[int, int], ...] | None:
