@@ -20,8 +20,7 @@ def window(plan: WindowPlan[Any], machine: GpuMachine) -> Reasons:
     """A step of K is all of a window."""
     t, k = plan.tuning, plan.context.k
     if t.k_per_block != k:
-        taps = counted(t.k_per_block // t.channels, "tap")
-        yield f"{taps} of {counted(t.channels, 'channel')} are not the {k} of gemmK"
+        yield f"{t.taps_text} taps of {counted(t.channels, 'channel')} are not the {k} of gemmK"
 
 
 def filters(plan: WindowPlan[Any], machine: GpuMachine) -> Reasons:

@@ -104,6 +104,10 @@ class HaloTuning(OfBoxes, OfWindows, OfRows):
     def k_per_block(self) -> int:
         return self.taps * self.channels
 
+    @property
+    def taps_text(self) -> str:
+        return str(self.taps)
+
     def plan(self, context: GemmContext, machine: GpuMachine | None = None) -> HaloPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
         return HaloPlan(self, context, machine or WARPGROUPS)
@@ -182,6 +186,10 @@ class LinesTuning(OfWindows):
     def held(self) -> tuple[int, int]:
         """Rows and columns whose sums one consumer holds: a line of the result for each row of a window."""
         return self.line * self.window_rows, self.n_per_block
+
+    @property
+    def taps_text(self) -> str:
+        return f"{self.window_rows} x {self.window_columns}"
 
     def filter(self, element_bytes: int, major: Major) -> LineFilter:
         """The filter's part in shared memory."""
