@@ -137,8 +137,9 @@ class GemmContext:
 
     @property
     def a_is_columns(self) -> bool:
-        """Do neighbours along m lie together in A, however far one goes?"""
-        return self.a.step[1] == 1 and self.a.run[1] >= min(self.m, SAMPLE)
+        """Do neighbours along m lie together in A, however far one goes?  Those of windows end with a row."""
+        is_long = self.a.step[1] == 1 and self.a.run[1] >= min(self.m, SAMPLE)
+        return is_long and not self.a.repeats(self.g * self.m * self.k)
 
     @cached_property
     def exchanged(self) -> GemmContext:

@@ -24,6 +24,7 @@ MIOPEN_KINDS = {t.miopen: t for t in DTYPES.values() if t.miopen is not None}
 _DIRECTIONS: dict[int, Direction] = {1: "forward", 2: "backward_data", 4: "backward_weight"}
 
 _DEPTH = "only two-dimensional convolutions are supported"
+_TYPE = "the type is in the first word: convfp16, convbfp16, convint8"
 _TRANSPOSED = "a transposed convolution is backward data with c and k exchanged: -F 2"
 
 MIOPEN_FLAGS = (
@@ -64,7 +65,7 @@ MIOPEN_FLAGS = (
     Flag("iter", ("-i", "--iter"), "ignored"),
     Flag("verify", ("-V", "--verify"), "ignored"),
     Flag("verification_cache", ("-C", "--verification_cache"), "ignored"),
-    Flag("time", ("-t", "--time"), "ignored"),
+    Flag("time", ("-t", "--time"), "ignored", only=("0", "1", "2"), hint=_TYPE),
     Flag("wall", ("-w", "--wall"), "ignored"),
     Flag("search", ("-s", "--search"), "ignored"),
     Flag("printconv", ("-P", "--printconv"), "ignored"),

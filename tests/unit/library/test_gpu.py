@@ -24,6 +24,7 @@ CC = (sys.executable, "-m", "ziglang", "cc", "-O1", "-Wall", "-Werror=implicit-f
 LARGE, SMALL = "gemm -m 256 -n 512 -k 512 -t f16", "gemm -m 64 -n 512 -k 512 -t f16"
 SHARED = "gemm -m 128 -n 128 -k 4096 -t f32"
 TOLD = "gemm -t f16 -m ?1..320 -n 256 -k 512"
+SUMMED = "gemm -t tf32 -m 200 -n 72 -k ?1..5000 -transA 1"
 ODD = "gemm -m 3 -n 5 -k 7 -t f32"
 SPARSE = "conv -n 2 -c 8 -H 8 -W 8 -k 8 -y 1 -x 1 -u 2 -v 2 -F 2"
 PROGRAM = """
@@ -50,7 +51,7 @@ print("code", code, ctypes.c_int.from_address(starts[-1]).value, flush=True)
 def net(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("gpu")
     with pytest.raises(SystemExit) as end:
-        problems = (LARGE, SMALL, SHARED, TOLD, ODD, SPARSE)
+        problems = (LARGE, SMALL, SHARED, TOLD, SUMMED, ODD, SPARSE)
         main(("build", "--library", "net", *problems, "--target", "sm_90a", "--untuned",
               "-o", str(folder / "net")))  # fmt: skip
     assert end.value.code == 0
@@ -206,3 +207,23 @@ def test_a_range_whose_pieces_are_not_aligned_is_refused(
         main(("build", "--library", "net", *words, "-o", str(tmp_path / "net")))
     said = capsys.readouterr().err
     assert end.value.code == 1 and "let m end with a multiple of 8" in said
+
+
+@pytest.mark.parametrize(("rows", "code"), [(1, 0), (5000, 0), (5001, 2)])
+def test_rows_that_are_summed_over_are_told(net: Path, rows: int, code: int) -> None:
+    """They are in no pieces: two launches would each store sums of their own."""
+    kernel = compile(SUMMED, "sm_90a", untuned=True)
+    assert kernel.origin is not None
+    workspace = [array.parameter for array in kernel.origin.recipe.workspace]
+    assert any(p.is_zeroed for p in workspace), "the case is one with flags"
+    text = SUMMED.replace("?1..5000", str(rows)) + " -transB 0 -g 1"
+    steps = (step for step in kernel.origin.recipe.steps if isinstance(step, Launch))
+    (step,) = (found for one in steps if (found := one.at(min(rows, 5000))) is not None)
+    given = {"MAPS": len(step.tensors), "ARRAYS": len(step.arguments), "COUNT": 1}
+    said = called(net, text, rows, f"{rows * 800},{rows * 288},{200 * 72 * 4}", **given)
+    launches = [one for one in said if one.startswith("launch")]
+    assert said[-1].split()[:2] == ["code", str(code)] and len(launches) == (code == 0)
+    if code == 0:
+        assert launches[0].startswith(f"launch {step.kernel} {step.grid_size} ")
+        assert f" count {rows} " in launches[0] + " "
+        assert [one for one in said if one.startswith("borrow")] == [f"borrow {p.bytes}" for p in workspace]

@@ -314,6 +314,7 @@ BAD = [
     ("conv -m trans", "f:1:9", "'-m trans' is not supported; it can be conv", "^^^^^"),
     ("conv -_ 3", "f:1:9", "'-_ 3' is not supported; it can be 2", "^"),
     ("conv -b 1", "f:1:9", "'-b 1' is not supported; it can be 0", "^"),
+    ("conv -t f16", "f:1:9", "'-t f16' is not supported; it can be 0 or 1 or 2", "^^^"),
     ("gemm -m 3 -k 3", "f:1:1", "missing '-n'", "^^^^"),
     ("gemm -m 3 -n 3 -k 3 -t f3", "f:1:24", "unknown element type 'f3'", "^^"),
     (

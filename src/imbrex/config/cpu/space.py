@@ -52,7 +52,8 @@ def _one_pass(context: GemmContext, machine: CpuMachine, swapped: bool, unit: Cp
     lanes = machine.lanes(context.dtype.accumulator.bytes)
     a = gemm.a
     is_along_k = a.run[0] >= a.run[1] or (a.step[0] == 1 < a.step[1])  # evenly apart is no run to cut
-    layout: PanelLayout = "k_blocked" if is_along_k else "k_major"
+    is_window = a.repeats(gemm.g * gemm.m * gemm.k)
+    layout: PanelLayout = "k_blocked" if is_along_k or is_window else "k_major"
     if layout == "k_major" and not gemm.a_is_columns:
         return
     is_transposed = gemm.c.run[0] > gemm.c.run[1]  # C goes through a tile of all its rows, so B must stay

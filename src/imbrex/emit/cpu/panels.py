@@ -49,6 +49,8 @@ from imbrex.lower.stmt import (
 def scratch_members(kernel: Kernel) -> list[str]:
     """Panels, the tile of C, and the windows, of one thread."""
     lines: list[str] = []
+    lanes = [s for s in walk(kernel.body) if isinstance(s, AxisOffsets) and s.axis == "lanes"]
+    uneven = {s.window.name for s in lanes if (even := _evenly(s)) is None or even[1] != 1}
     for stmt in walk(kernel.body):
         if isinstance(stmt, Alloc):
             b = stmt.buffer
@@ -58,7 +60,7 @@ def scratch_members(kernel: Kernel) -> list[str]:
         elif isinstance(stmt, Windows | FilterSums):
             lines.append(windows.scratch_member(stmt))
         elif isinstance(stmt, Meet):
-            lines.append(f"{_view_type(stmt.window)} {stmt.window.name};")
+            lines.append(f"{_view_type(stmt.window, stmt.window.name in uneven)} {stmt.window.name};")
     return list(dict.fromkeys(lines))  # products of one kernel share their memory
 
 
@@ -223,9 +225,11 @@ def _unpack(stmt: Unpack) -> list[str]:
     return ["{", *c.indented([*made, call]), "}"] if made else [call]
 
 
-def _view_type(window: Window) -> str:
+def _view_type(window: Window, is_uneven: bool) -> str:
     kind = window.computed.c_name
     panel = f"imbrex::width<{kind}>" if window.panel is None else str(window.panel)
+    if not is_uneven:
+        return f"imbrex::even_view<{kind}, {panel}, {window.rows}, {window.lanes}>"
     return f"imbrex::view<{kind}, {panel}, {len(window.sizes)}, {window.rows}, {window.lanes}>"
 
 

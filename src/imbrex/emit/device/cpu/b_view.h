@@ -5,7 +5,7 @@
 // of their row's class.  Masked loads would take issue slots from the multiply-adds, some 8 % of a 3x3 layer's time.
 #pragma once
 #include "micro.h"
-#include "view.h"
+#include "even_view.h"
 
 namespace imbrex {
 

@@ -21,9 +21,12 @@ template <class U, class S, class View> struct b_lanes {
       const int v = panel * View::V;
       if (in_place && !view.is_wild && view.is_plain(v, V) && view.is_inside(v, V)) {
         const b_view<S, V, MetOnce> rows(src, view, v);
-        if constexpr (!View::has_guards) return body(rows);
-        const class_bits<S, V> bits(view, v);
-        return body(b_cleared_view<S, V, MetOnce>{rows, view.row_class, bits});
+        if constexpr (View::has_guards) {
+          const class_bits<S, V> bits(view, v);
+          return body(b_cleared_view<S, V, MetOnce>{rows, view.row_class, bits});
+        } else {
+          return body(rows);
+        }
       }
     }
     if constexpr (is_same<U, S> && MetOnce && !View::has_guards) {

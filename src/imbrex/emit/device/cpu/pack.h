@@ -8,7 +8,7 @@
 #pragma once
 #include "transpose.h"
 #include "unit.h"
-#include "view.h"
+#include "even_view.h"
 
 namespace imbrex {
 
@@ -29,7 +29,7 @@ template <class T, class S> IMBREX_INLINE T lane_of(S x) {
 }
 
 // Lanes `mask` of one vector from addresses p + offset[lane].
-template <class T, class S> IMBREX_INLINE vec<T> gather(const S *p, const int64_t *offset, mask_t mask) {
+template <class T, class S, class Offsets> IMBREX_INLINE vec<T> gather(const S *p, Offsets offset, mask_t mask) {
   vec<T> v{};
   for (; mask; mask &= mask - 1) {
     int j = __builtin_ctz(mask);
@@ -130,7 +130,7 @@ IMBREX_INLINE void each_row_inside(const S *src, const View &view, int v, int fi
 template <class T, class S, class View, class Body>
 IMBREX_INLINE void each_row_of_elements(const S *src, const View &view, int v, int first, int end, Body body) {
   constexpr int W = width<T>;
-  const int64_t *offset = view.lane_offset + v * W;
+  const auto offset = view.lane_offset + v * W;
   const S *p[W];
   for (int j = 0; j < W; ++j) p[j] = src + offset[view.used[v] >> j & 1 ? j : __builtin_ctz(view.used[v])];
   mask_t known = view.class_mask[v][0];
@@ -178,7 +178,8 @@ template <class T, class S, class View, class Body>
 IMBREX_INLINE void each_row(const S *src, const View &view, int v, int first, int count, Body body) {
   const int end = first + count, n = view.span_count[v], stride = stride_of(view, v);
   const int64_t *offset = view.row_offset;
-  const uint16_t *index = view.row_class, *mask = view.class_mask[v];
+  const auto &index = view.row_class;
+  const auto &mask = view.class_mask[v];
   const span one = view.spans[v][0];
   const S *p = src + one.base;
   if constexpr (!has_masks && is_same<T, S>)
@@ -234,9 +235,9 @@ template <class View> static bool is_full_panel(const View &view, int panel) {
 }
 
 // dst[row][L]: every row of the view, lanes of one panel.
-template <class T, class S, int L, int G, int Rows, int Lanes>
-static void pack_lanes(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &view, int panel) {
-  constexpr int W = width<T>, V = (L + W - 1) / W;
+template <class T, class S, class View>
+static void pack_lanes(T *dst, const S *src, const View &view, int panel) {
+  constexpr int W = View::W, V = View::V, L = View::panel_lanes;
   if (is_full_panel(view, panel)) return pack_full_lanes(dst, src, view, panel, 0, view.rows);
   for (int i = 0; i < V; ++i) {
     T *out = dst + i * W;
@@ -250,9 +251,9 @@ static void pack_lanes(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &v
 }
 
 // The same of the rows of classes that are `kept`, one after another: one that is not is overwritten by the next.
-template <class T, class S, int L, int G, int Rows, int Lanes>
-static void pack_lanes(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &view, int panel, const bool *kept) {
-  constexpr int W = width<T>, V = (L + W - 1) / W;
+template <class T, class S, class View>
+static void pack_lanes(T *dst, const S *src, const View &view, int panel, const bool *kept) {
+  constexpr int W = View::W, V = View::V, L = View::panel_lanes;
   static_assert(L % W == 0, "a panel has whole vectors");
   for (int i = 0; i < V; ++i) {
     T *out = dst + i * W;
@@ -265,8 +266,8 @@ static void pack_lanes(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &v
 
 // Panels [first, first + count), `step` elements apart.  Full ones are packed a few rows of all of them at a time: rows
 // that lie pages apart then cost one translation each, not one a panel.
-template <class T, class S, int L, int G, int Rows, int Lanes>
-static void pack_panels(T *dst, int64_t step, const S *src, const view<T, L, G, Rows, Lanes> &view, int first,
+template <class T, class S, class View>
+static void pack_panels(T *dst, int64_t step, const S *src, const View &view, int first,
                         int count) {
   constexpr int rows_together = 8;
   int full = 0;
@@ -279,13 +280,13 @@ static void pack_panels(T *dst, int64_t step, const S *src, const view<T, L, G, 
 }
 
 // dst[lane / W][MR][W]: rows [first, first + MR) of the view, every lane; rows past the view's are 0.
-template <int MR, class T, class S, int L, int G, int Rows, int Lanes>
-static void pack_blocked(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &view, int first) {
+template <int MR, class T, class S, class View>
+static void pack_blocked(T *dst, const S *src, const View &view, int first) {
   constexpr int W = width<T>;
-  static_assert(L == W, "a panel of lanes is one vector");
+  static_assert(View::panel_lanes == W, "a panel of lanes is one vector");
   const int left = view.rows - first, count = left < MR ? left : MR;
   for (int v = 0; v * W < view.lanes; ++v, dst += MR * W) {
-    if constexpr (vectors_ahead * W < Lanes)
+    if constexpr (vectors_ahead * W < View::most_lanes)
       if (const int next = v + vectors_ahead; next * W < view.lanes && view.span_count[next] > 1)
         for (int r = first; r < first + count; ++r)
           __builtin_prefetch(src + view.row_offset[r] + view.spans[next][0].base);
@@ -295,10 +296,10 @@ static void pack_blocked(T *dst, const S *src, const view<T, L, G, Rows, Lanes> 
 }
 
 // dst[lane][Panel]: rows [first, first + Panel) of the view become lanes, W x W at a time.
-template <int Panel, class T, class S, int L, int G, int Rows, int Lanes>
-static void pack_transposed(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &view, int first) {
+template <int Panel, class T, class S, class View>
+static void pack_transposed(T *dst, const S *src, const View &view, int first) {
   constexpr int W = width<T>;
-  static_assert(L == W, "a panel of lanes is one vector");
+  static_assert(View::panel_lanes == W, "a panel of lanes is one vector");
   for (int v = 0; v * W < view.lanes; ++v, dst += Panel * W)
     for (int group = 0; group < Panel; group += W) {
       const int64_t *offset = view.row_offset + first + group;

@@ -37,8 +37,8 @@ IMBREX_INLINE void store_spans(S *p, vec<T> x, const span *spans, int count, mas
   }
 }
 
-template <class T, class S>
-IMBREX_INLINE void scatter(S *p, vec<T> x, const int64_t *offset, mask_t mask, scaling<T> by) {
+template <class T, class S, class Offsets>
+IMBREX_INLINE void scatter(S *p, vec<T> x, Offsets offset, mask_t mask, scaling<T> by) {
   for (; mask; mask &= mask - 1) {
     const int j = __builtin_ctz(mask);
     S *at = p + offset[j];
