@@ -67,8 +67,8 @@ def _halo(seen: Movement | Refused, product: Product, element_bytes: int, more: 
     if isinstance(ordered, Refused):
         return ordered
     column, *others = ordered
-    line = others[0].places + others[0].span + more if others else 1
-    images, width = prod(m.places for m in others[1:]), column.places
+    line = others[0].extent + others[0].span + more if others else 1
+    images, width = prod(m.extent for m in others[1:]), column.extent
     low = [int(m.taps.min()) for m in ordered]
     shifts = column.taps - low[0] + ((others[0].taps - low[1]) * width if others else 0)
     taps, first = progressions(shifts - shifts[0]), int(shifts[0])
@@ -79,7 +79,7 @@ def _halo(seen: Movement | Refused, product: Product, element_bytes: int, more: 
         return Refused(f"{positions} rows of an image are not whole instructions of {one}")
     swizzle = longest_row(product.channels * element_bytes)
     shape = images, positions, line * width, taps, first, product.channels, element_bytes, swizzle, one
-    counts = [width, line, *(m.places for m in others[1:])]
+    counts = [width, line, *(m.extent for m in others[1:])]
     extents = [(m, m.lowest, count) for m, count in zip(ordered, counts, strict=False)]
     return Halo(tile := HaloTile(*shape), seen.box(tile, extents))
 

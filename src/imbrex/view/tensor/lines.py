@@ -72,7 +72,7 @@ def line_access(product: Product, line: int, dtype: ElementType) -> Lines | Refu
 def _lines(seen: Movement | Refused, product: Product, line: int, dtype: ElementType) -> Lines | Refused:
     if isinstance(seen, Refused):
         return seen
-    if len(seen.moving) < 2 or prod(m.places for m in seen.moving[:-1]) != line:
+    if len(seen.moving) < 2 or prod(m.extent for m in seen.moving[:-1]) != line:
         return Refused(f"{product.rows} rows of the tile are not lines of {line}")
     (column, *inside, high), still = seen.moving, seen.still
     taps = _taps(high, column)
@@ -82,8 +82,8 @@ def _lines(seen: Movement | Refused, product: Product, line: int, dtype: Element
     swizzle = longest_row(product.channels * dtype.bytes)
     tile = HaloTile(1, line, line, across, 0, product.channels, dtype.bytes, swizzle)
     top = high.lowest + var("step", product.rows // line + max(y for y, _ in taps))
-    extents = [*((m, m.lowest, m.places) for m in (column, *inside)), (high, top, 1)]
-    extents += [(m, m.lowest, m.places) for m in still]
+    extents = [*((m, m.lowest, m.extent) for m in (column, *inside)), (high, top, 1)]
+    extents += [(m, m.lowest, m.extent) for m in still]
     return Lines(tile, seen.box(tile, extents), Guard(top, seen.form.sizes[high.axis]), taps)
 
 

@@ -70,12 +70,12 @@ class Product:
 
 
 class Moves(NamedTuple):
-    """An axis of a box: its places for a tile's pixels, the first of them at the first tap, and how far each
-    tap is from there.
+    """An axis of a box: its extent for a tile's pixels, its first coordinate at the first tap, and how far each tap
+    is from there.
     """
 
     axis: int
-    places: int
+    extent: int
     first: Lin
     taps: Ints
 
@@ -100,7 +100,7 @@ class Movement(NamedTuple):
 
     def box(self, tile: HaloTile, extents: Sequence[tuple[Moves, Lin, int]]) -> Box:
         """The box of a tile at all taps.  extents: of the axes beside channels, each with its first
-        coordinate and its places.
+        coordinate and its extent.
         """
         (inner, *_), axes = self.form.pieces[0].coords, [moves.axis for moves, _, _ in extents]
         firsts = [first for _, first, _ in extents]
@@ -133,7 +133,7 @@ def _movement(space: Space, product: Product, dtype: ElementType) -> Movement | 
     moves = [
         _moves(1 + i, count, x, product) for i, (count, x) in enumerate(zip(extents, coords, strict=True))
     ]
-    return Movement(form, [m for m in moves if m.places > 1], [m for m in moves if m.places == 1])
+    return Movement(form, [m for m in moves if m.extent > 1], [m for m in moves if m.extent == 1])
 
 
 def _joined(space: Space, d_name: str) -> Space:
@@ -145,10 +145,10 @@ def _joined(space: Space, d_name: str) -> Space:
     return Space((*outer, channels), space.base)
 
 
-def _moves(axis: int, places: int, coordinate: Lin, product: Product) -> Moves:
+def _moves(axis: int, extent: int, coordinate: Lin, product: Product) -> Moves:
     first = coordinate.subs({TAP: lin(0)})
     moved: Any = (coordinate - first).eval({"batch": 0, "tile": 0, TAP: np.arange(product.taps)})
-    return Moves(axis, places, first, np.broadcast_to(moved, product.taps))
+    return Moves(axis, extent, first, np.broadcast_to(moved, product.taps))
 
 
 def progressions(values: Ints) -> tuple[tuple[int, int], ...] | None:
