@@ -70,8 +70,8 @@ class Product:
 
 
 class Moves(NamedTuple):
-    """An axis of a box: its extent for a tile's pixels, its first coordinate at the first tap, and how far each tap
-    is from there.
+    """An axis of a box: its extent for a tile's pixels, its first coordinate at the first tap, and how far
+    each tap is from there.
     """
 
     axis: int
