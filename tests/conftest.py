@@ -15,11 +15,9 @@ from typing import Any
 import pytest
 from filelock import FileLock
 from hypothesis import settings
+from tests.effort.inlining import CALLS, INLINES
 from tests.pairs import keep_pairs
 from tests.quick import Quick
-
-CALLED = "always_inline"
-"""Attribute of device functions that unoptimised kernels go without: a quarter less to compile."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -76,12 +74,12 @@ def _without_optimisation(patch: pytest.MonkeyPatch) -> None:
 
     def units_as_for_users(sources: Any, flags: Sequence[str], *words: Any) -> dict[str, Path]:
         optimised = ["-O2" if flag == "-O0" else flag for flag in flags]
-        return device_units.device_objects(sources, (*optimised, f"-U{CALLED}"), *words)
+        return device_units.device_objects(sources, (*optimised, INLINES), *words)
 
     patch.setattr(shared_library, "device_objects", units_as_for_users)
     for module, flags in given.items():
         unoptimised = ("-O0" if flag in ("-O2", "-O3") else flag for flag in flags)
-        patch.setattr(module, "FLAGS", (*unoptimised, f"-D{CALLED}="))
+        patch.setattr(module, "FLAGS", (*unoptimised, CALLS))
     patch.setattr(machine, "build_shared", as_for_users)
 
 

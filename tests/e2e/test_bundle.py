@@ -9,6 +9,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from tests.effort.inlining import INLINES
 
 from imbrex.build.shared_library import build_shared
 from imbrex.build.toolchain import WARNINGS, Compiler, find_compiler
@@ -54,9 +55,7 @@ def gcc() -> Compiler:
 
 def rebuilt(kernel: Kernel, compiler: Compiler) -> Kernel:
     """The same source, optimised and inlined as users' kernels are: some warnings come of it, all errors."""
-    library = build_shared(
-        kernel.files, flags=("-O3", "-Ualways_inline", *WARNINGS, "-Werror"), compiler=compiler
-    )
+    library = build_shared(kernel.files, flags=("-O3", INLINES, *WARNINGS, "-Werror"), compiler=compiler)
     return replace(
         kernel, library=library, loaded=load(library.path, symbol_of(kernel.name), kernel.loaded.parameters)
     )

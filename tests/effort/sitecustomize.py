@@ -13,6 +13,8 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Final
 
+from inlining import CALLS, INLINES
+
 OPTIMISING: Final = ("-O2", "-O3")
 FLAGS_OF: Final = ("imbrex.build.toolchain", "imbrex.emit.emulate.hopper")
 """Modules whose FLAGS kernels are compiled with; others import the first one's."""
@@ -22,12 +24,8 @@ BUILDS: Final = "imbrex.build.shared_library"
 """Where units of device code are asked for, such as what executes Hopper's instructions: likewise."""
 
 
-CALLED: Final = "always_inline"
-"""Attribute of device functions that unoptimised kernels go without, as `CALLED` of the conftest says."""
-
-
 def unoptimised(flags: Sequence[str]) -> tuple[str, ...]:
-    return (*("-O0" if flag in OPTIMISING else flag for flag in flags), f"-D{CALLED}=")
+    return (*("-O0" if flag in OPTIMISING else flag for flag in flags), CALLS)
 
 
 class Changed:
@@ -84,7 +82,7 @@ class Changed:
 
         def device_objects(sources: Any, flags: Sequence[str], *words: Any) -> Any:
             optimised = ["-O2" if flag == "-O0" else flag for flag in flags]
-            return objects(sources, (*optimised, f"-U{CALLED}"), *words)
+            return objects(sources, (*optimised, INLINES), *words)
 
         builds.device_objects = device_objects
 

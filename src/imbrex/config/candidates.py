@@ -38,7 +38,7 @@ from imbrex.config.configuration import Configuration, TunedProduct
 from imbrex.config.configured import configured, family, is_in_place, schedule_of, with_overlap
 from imbrex.config.context import GemmContext
 from imbrex.config.general import choice as general_choice
-from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo.plan import WindowTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.kinds import kind_of
 from imbrex.config.legal import check

@@ -28,8 +28,7 @@ from imbrex.config.general.space import general_list
 from imbrex.config.halo.cost import HaloCost, LinesCost
 from imbrex.config.halo.legal import HALO_RULES
 from imbrex.config.halo.line_legal import LINE_RULES
-from imbrex.config.halo.lines import LinesTuning
-from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.halo.plan import HaloTuning, LinesTuning
 from imbrex.config.halo_weight.cost import HaloWeightCost
 from imbrex.config.halo_weight.legal import HALO_WEIGHT_RULES
 from imbrex.config.halo_weight.plan import HaloWeightTuning

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from imbrex.chip import GpuMachine, Machine
-from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo.plan import WindowTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.request import Request
 from imbrex.config.warpgroup.instruction import columns_of

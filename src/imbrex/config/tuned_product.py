@@ -10,8 +10,7 @@ from imbrex.config.configuration import TunedProduct
 from imbrex.config.context import GemmContext
 from imbrex.config.general import choice as general_choice
 from imbrex.config.general.plan import GeneralTuning
-from imbrex.config.halo.lines import LinesTuning
-from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.halo.plan import HaloTuning, LinesTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.kinds import Family, kind_of
 from imbrex.config.tile_order import ordered

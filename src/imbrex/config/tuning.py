@@ -27,8 +27,7 @@ from typing import Any, TypeAlias, TypeGuard, get_args
 from imbrex.config.block_plan import CopyKind
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general.plan import GeneralTuning
-from imbrex.config.halo.lines import LinesTuning
-from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.halo.plan import HaloTuning, LinesTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops import mfma

@@ -154,19 +154,10 @@ class Kernel:
 
     def _repr_html_(self) -> str:
         """Facts and the Maps of its operands, for notebooks."""
-        from imbrex.config.configuration import parse
-        from imbrex.explore.notebook import html
+        from imbrex.kernel.notebook import page
 
-        facts = {
-            "problem": problem_text(self.problem),
-            "target": str(self.target),
-            "configuration": self.configuration,
-            "chosen": str(self.choice),
-            "operations": f"{self.problem.flops:,} on {self.problem.bytes:,} bytes",
-        }
-        if self.origin is None or self.problem.run_time is not None:
-            return html(facts, None)
-        return html(facts, self.origin.options.request().by(parse(self.configuration)))
+        options = self.origin.options if self.origin and self.problem.run_time is None else None
+        return page(self.problem, self.target, self.configuration, self.choice, options)
 
     @cached_property
     def report(self) -> Mapping[str, Any]:
@@ -292,13 +283,15 @@ class Kernel:
         size = whole("size", size, 0)
         fixed, chosen = self.problem.at(size), of_size(parse(self.configuration), size)
         return replace(
-            self, problem=fixed, loaded=self.loaded.of_size(size),
+            self,
+            problem=fixed,
+            loaded=self.loaded.of_size(size),
             tuning_texts=tuple(text(product.tuning) for product in chosen.products),
             schedules=tuple(str(product.schedule) for product in chosen.products),
             configuration=str(chosen),
             origin=None,
             sized_from=(self, size),
-        )  # fmt: skip
+        )
 
     def _sized(self, arrays: tuple[Any, ...]) -> Loaded:
         """What runs arrays, of which the result is not yet there, and which tell a run-time size."""

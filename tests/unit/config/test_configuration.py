@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from imbrex.config.configuration import MOST_CHANNELS, MOST_PRODUCTS, Configuration, TunedProduct, parse, text
 from imbrex.config.general.plan import GeneralTuning
-from imbrex.config.halo.lines import LinesTuning
+from imbrex.config.halo.plan import LinesTuning
 from imbrex.config.strips import Box
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.config.warpgroup.plan import WarpgroupTuning

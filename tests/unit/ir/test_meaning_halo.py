@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from xdsl.passes import ModulePass
 
-from imbrex.config.halo.lines import LinesTuning
-from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.halo.plan import HaloTuning, LinesTuning
 from imbrex.ir.ops import WarpgroupGemmOp
 from imbrex.ir.passes.affix_tuning import AffixTuning
 from imbrex.ir.passes.arranged import ChannelsLast, MergeGroups

@@ -12,7 +12,7 @@ import pytest
 from tests.unit.view.memory import Array, filled, loaded, read, written
 
 from imbrex.config import tuning as tunings
-from imbrex.config.halo.lines import LinesTuning
+from imbrex.config.halo.plan import LinesTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.source import InvalidOp
 from imbrex.lower.warpgroup.parts import LineWork, WindowRows

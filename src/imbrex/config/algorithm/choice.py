@@ -15,7 +15,7 @@ from imbrex.config.algorithm.serving import SERVING, Refusal
 from imbrex.config.algorithm.table import Algorithm, number_of, rows_for
 from imbrex.config.algorithm.task import ConvTask, gemm_task_of, task_of
 from imbrex.config.algorithm.windows import groups_of
-from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo.plan import WindowTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.matrix_unit import has_matrix_instructions, multiplies
 from imbrex.config.request import Request

@@ -13,7 +13,7 @@ from imbrex.config.algorithm.product import Lanes, Product, Products
 from imbrex.config.algorithm.table import row_of
 from imbrex.config.channel_cost import channel_cycles
 from imbrex.config.configuration import Configuration
-from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo.plan import WindowTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.kinds import kind_of
 from imbrex.config.matrix_unit import has_matrix_instructions

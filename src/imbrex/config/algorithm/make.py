@@ -19,10 +19,9 @@ from imbrex.config.algorithm.phases import are_apart
 from imbrex.config.algorithm.pointwise import pointwise_of
 from imbrex.config.algorithm.product import End, Launch, Product, Products, product_of, reached
 from imbrex.config.algorithm.task import ConvTask
-from imbrex.config.algorithm.windows import weights_of, windows_of
+from imbrex.config.algorithm.windows import windows_of
 from imbrex.config.halo.choice import Windows
-from imbrex.config.halo.lines import LinesTuning, WindowTuning
-from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.halo.plan import HaloTuning, LinesTuning, WindowTuning
 from imbrex.config.halo.space import diagonal_of
 from imbrex.config.halo_weight.choice import WeightWindows
 from imbrex.config.halo_weight.plan import HaloWeightTuning
@@ -136,11 +135,11 @@ def halo(task: ConvTask, given: Tuning | None) -> Made:
     """The product of a raster, by the tuning that is given or the best one; of backward weight, with what
     adds up its shares.  A Diagnostic where windows do not come into shared memory once.
     """
-    windows = (weights_of if task.is_backward_weight else windows_of)(task)
+    windows = windows_of(task)
     chosen = windows if isinstance(windows, str) else given or windows.best()
     match windows, chosen:
         case Windows(), HaloTuning() | LinesTuning():
-            blocks = diagonal_of(windows.whole, windows.dtype, windows.machine)
+            blocks = diagonal_of(windows.raster, windows.dtype, windows.machine)
             return Made(NAMES[task.direction], (windows.view(chosen),), tuning=chosen, diagonal=blocks)
         case WeightWindows(), HaloWeightTuning():
             return _halo_weight(task, windows, chosen)
@@ -150,7 +149,7 @@ def halo(task: ConvTask, given: Tuning | None) -> Made:
 
 
 def _halo_weight(task: ConvTask, windows: WeightWindows, chosen: HaloWeightTuning) -> Made:
-    if isinstance(windows.pixels, str) or windows.pixels.diagonal % chosen.diagonal:
+    if windows.pixels.diagonal % chosen.diagonal:
         raise Diagnostic(f"{chosen.diagonal} blocks of a diagonal are not all there is of the filter")
     below, view = task.layers("filter"), windows.view(chosen)
     total = ShareSum(chosen.shares, below[-1].lower if below else task.conv.filter)

@@ -5,48 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from imbrex.chip import WARPGROUPS
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.halo.choice import Windows
-from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo.plan import WindowTuning
 from imbrex.config.halo_weight.choice import WeightWindows
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.numeral import counted
+from imbrex.problem.conv import Direction
 from imbrex.view.conv.group_merge import GroupMerge
 from imbrex.view.conv.implicit_gemm import Convolution
 
-__all__ = ["best_of", "groups_of", "priced_of", "reads_planes", "refused", "weights_of", "windows_of"]
+__all__ = ["best_of", "groups_of", "priced_of", "reads_planes", "refused", "windows_of"]
+
+SUMMED: Final[Mapping[Direction, str]] = {"forward": "c", "backward_data": "k"}
+"""What a sum runs over, of a filter that is read."""
 
 
 @lru_cache(maxsize=256)
-def windows_of(task: ConvTask, merged: int = 1) -> Windows | str:
-    """Forward or backward data, of so many groups as one, arrays copied where they have to be; or why there
-    are none.
-    """
-    if task.is_backward_weight:
-        return "backward weight sums over pixels, each of them once"
-    direction = "backward_data" if task.is_backward_data else "forward"
+def windows_of(task: ConvTask, merged: int = 1) -> Windows | WeightWindows | str:
+    """Windows of so many groups as one, arrays copied where they have to be; or why there are none."""
     conv, one = task.conv, task.merged
     if task.merged == 1 and merged > 1:
-        conv, one = _merged(conv, merged, "k" if task.is_backward_data else "c"), merged
-    windows = Windows(conv, direction, task.dtype, WARPGROUPS, task.stored.bytes, one)
-    return windows.raster if isinstance(windows.raster, str) else windows
-
-
-@lru_cache(maxsize=256)
-def weights_of(task: ConvTask, merged: int = 1) -> WeightWindows | str:
-    """Backward weight, of so many groups as one, arrays copied where they have to be; or why there are
-    none.
-    """
-    conv, one = task.conv, task.merged
-    if task.merged == 1 and merged > 1:
-        conv, one = _merged(conv, merged), merged
-    windows = WeightWindows(conv, task.dtype, WARPGROUPS, one)
-    return windows.pixels if isinstance(windows.pixels, str) else windows
+        conv, one = _merged(conv, merged, SUMMED.get(task.direction)), merged
+    if task.direction == "backward_weight":
+        windows = WeightWindows(conv, task.dtype, WARPGROUPS, one)
+    else:
+        windows = Windows(conv, task.dtype, WARPGROUPS, one, task.direction, task.stored.bytes)
+    return windows.refused or windows
 
 
 def refused(task: ConvTask, merged: int) -> str | None:
@@ -60,17 +50,16 @@ def refused(task: ConvTask, merged: int) -> str | None:
 @lru_cache(maxsize=256)
 def best_of(task: ConvTask, merged: int = 1) -> WindowTuning | HaloWeightTuning | str:
     """The fastest tuning by the model, of so many groups as one; a reason where none is legal."""
-    windows = (weights_of if task.is_backward_weight else windows_of)(task, merged)
+    windows = windows_of(task, merged)
     return windows if isinstance(windows, str) else windows.best()
 
 
 def priced_of(task: ConvTask, merged: int = 1) -> Mapping[WindowTuning | HaloWeightTuning, float]:
     """Cycles of every legal tuning, of so many groups as one; a Diagnostic where there is none."""
-    found: Mapping[Any, float]
-    windows = (weights_of if task.is_backward_weight else windows_of)(task, merged)
+    windows = windows_of(task, merged)
     if isinstance(windows, str):
         raise Diagnostic(f"windows do not come into shared memory once: {windows}")
-    found = windows.priced
+    found: Mapping[Any, float] = windows.priced
     return found
 
 
@@ -84,10 +73,8 @@ def reads_planes(task: ConvTask, given: Tuning | None) -> bool:
     """Does backward weight read pixels once, out of the planes that they lie in: by the tuning that is given,
     or where that is faster by the model?
     """
-    if not task.is_backward_weight:
-        return False
-    windows = weights_of(task)
-    if isinstance(windows, str):
+    windows = windows_of(task)
+    if not isinstance(windows, WeightWindows):
         return False
     if given is None:
         return windows.planes_pay

@@ -9,8 +9,7 @@ from imbrex.cached import cached_property
 from imbrex.chip import VECTOR_BYTES, GpuMachine
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
-from imbrex.config.halo.lines import LinesPlan, LinesTuning, WindowTuning
-from imbrex.config.halo.plan import HaloPlan, HaloTuning
+from imbrex.config.halo.plan import HaloPlan, HaloTuning, LinesPlan, LinesTuning, WindowTuning
 from imbrex.config.halo.space import channels_of, halo_space, line_space
 from imbrex.config.kinds import kind_of
 from imbrex.config.legal import check
@@ -29,45 +28,52 @@ __all__ = ["Windows"]
 
 @dataclass(frozen=True)
 class Windows:
-    """A convolution for halo tunings.  stored_bytes: of an element of the result.  merged: groups as one."""
+    """A convolution forward, or backward data, for halo tunings.  merged: groups as one.  stored_bytes: of an
+    element of the result.
+    """
 
     conv: Convolution
-    direction: RasterDirection
     dtype: DType
     machine: GpuMachine
+    merged: int
+    direction: RasterDirection
     stored_bytes: int
-    merged: int = 1
 
-    @cached_property
-    def raster(self) -> Raster | str:
-        """The raster of its pixels, or why there is none."""
+    @property
+    def refused(self) -> str | None:
+        """Why it is not served, whatever the tuning."""
+        read, channel = (self.conv.input, "c") if self.direction == "forward" else (self.conv.output, "k")
+        raster = raster_of(self.conv, self.direction)
         if self.stored_bytes == 1:
             return "warpgroups store elements of two and of four bytes"
-        read, channel = (self.conv.input, "c") if self.direction == "forward" else (self.conv.output, "k")
         if not is_channels_last(read, channel):
             return "a pixel's channels do not lie together in memory"
+        if isinstance(raster, str):
+            return raster
+        if raster.channels * self.dtype.bytes % VECTOR_BYTES:
+            return f"{raster.channels} channels are not a multiple of {VECTOR_BYTES} bytes"
+        if raster.groups > 1 and channels_of(raster, self.dtype) != raster.channels:
+            return f"{raster.channels} channels of a group are not whole rows of shared memory"
+        return None
+
+    @cached_property
+    def raster(self) -> Raster:
+        """The raster of its pixels."""
         found = raster_of(self.conv, self.direction)
-        return found if isinstance(found, str) else replace(found, merged=self.merged)
+        assert isinstance(found, Raster), found
+        return replace(found, merged=self.merged)
 
     def view(self, tuning: WindowTuning) -> GemmView:
         """The product that a tuning is for, of whole tiles; a Diagnostic where its lines are too short."""
-        if tuning.width < self.whole.width:
-            lines = f"lines of {self.whole.width} pixels"
+        if tuning.width < self.raster.width:
+            lines = f"lines of {self.raster.width} pixels"
             raise Diagnostic(f"a raster {tuning.width} wide does not hold {lines}")
         shape = self._height(tuning), tuning.width, tuning.channels, _together(tuning)
         return RasterProduct(self.conv, self.direction, *shape).view
 
     def best(self) -> WindowTuning | str:
         """The fastest by the model; a reason where none is legal."""
-        if isinstance(self.raster, str):
-            return self.raster
-        if self.whole.channels * self.dtype.bytes % VECTOR_BYTES:
-            return f"{self.whole.channels} channels are not a multiple of {VECTOR_BYTES} bytes"
-        if self.whole.groups > 1 and channels_of(self.whole, self.dtype) != self.whole.channels:
-            return f"{self.whole.channels} channels of a group are not whole rows of shared memory"
-        if not self.priced:
-            return self._why_none()
-        return min(self.priced, key=lambda tuning: self.priced[tuning])
+        return self.refused or min(self.priced, key=self.priced.__getitem__, default=None) or self._why_none
 
     @cached_property
     def priced(self) -> Mapping[WindowTuning, float]:
@@ -88,33 +94,28 @@ class Windows:
                 filled = replace(tuning, stages=self._stages(plan))
                 yield filled.plan(plan.context, self.machine)
 
-    def _space(self) -> Iterator[WindowTuning]:
-        yield from halo_space(self.whole, self.dtype, self.machine)
-        if self.conv.dilations == (1, 1):
-            window = self.conv.height.window, self.conv.width.window
-            yield from line_space(self.whole, window, self.dtype, self.machine)
-
-    def _height(self, tuning: WindowTuning) -> int:
-        """Lines of an image, whole tiles of them where an image has several."""
-        rows = tuning.rows if isinstance(tuning, HaloTuning) else tuning.lines
-        several = isinstance(tuning, HaloTuning) and tuning.images > 1
-        return rows if several else -(-self.whole.height // rows) * rows
-
     @property
-    def whole(self) -> Raster:
-        """The raster, where there is one."""
-        assert isinstance(self.raster, Raster), self.raster
-        return self.raster
-
     def _why_none(self) -> str:
         """A reason of the first tuning, where all have one."""
-        first = next(halo_space(self.whole, self.dtype, self.machine), None)
+        first = next(halo_space(self.raster, self.dtype, self.machine), None)
         if first is not None:
             context = context_of(self.view(first), self.dtype)
             broken = check(first, context, self.machine)
             if reasons := [x.reason for x in broken if x.rule in ("columns", "filters")]:
                 return reasons[0]
         return "no tile of it fits in shared memory and registers"
+
+    def _space(self) -> Iterator[WindowTuning]:
+        yield from halo_space(self.raster, self.dtype, self.machine)
+        if self.conv.dilations == (1, 1):
+            window = self.conv.height.window, self.conv.width.window
+            yield from line_space(self.raster, window, self.dtype, self.machine)
+
+    def _height(self, tuning: WindowTuning) -> int:
+        """Lines of an image, whole tiles of them where an image has several."""
+        rows = tuning.rows if isinstance(tuning, HaloTuning) else tuning.lines
+        several = isinstance(tuning, HaloTuning) and tuning.images > 1
+        return rows if several else -(-self.raster.height // rows) * rows
 
     def _stages(self, plan: HaloPlan | LinesPlan) -> int:
         """As many as fit: of each consumer, where each has its own."""

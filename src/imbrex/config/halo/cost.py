@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from imbrex.chip import LINE_BYTES, VECTOR_BYTES, HaloRates, LineRates, WarpgroupRates
-from imbrex.config.halo.lines import LinesPlan
-from imbrex.config.halo.plan import HaloPlan, WindowPlan
+from imbrex.config.halo.plan import HaloPlan, LinesPlan, WindowPlan
 from imbrex.config.spent import Spent
 from imbrex.config.warpgroup.instruction import instruction_of
 from imbrex.config.warpgroup.rates import rates_of
@@ -80,21 +79,16 @@ class HaloCost:
         return max(busy, self.loads + hidden)
 
     @property
-    def rounds(self) -> int:
-        """Tiles of a workgroup."""
-        return -(-self.plan.units // self.plan.workgroups)
-
-    @property
     def cycles(self) -> float:
         """Cycles of the whole product."""
-        spent, memory, rates = self.rounds * self.tile, memory_cycles(self.plan, self.rates), self.rates
+        spent, memory, rates = self.plan.rounds * self.tile, memory_cycles(self.plan, self.rates), self.rates
         return max(spent, memory) + rates.overlap * min(spent, memory) + rates.start
 
     @property
     def spent(self) -> Spent:
         """The parts of all tiles of a workgroup."""
         each = Spent({"matrix unit": self.matrix, "loads": self.loads}, {"results": self.epilogue})
-        whole = each.times(self.rounds).alongside({"memory": memory_cycles(self.plan, self.rates)})
+        whole = each.times(self.plan.rounds).alongside({"memory": memory_cycles(self.plan, self.rates)})
         return whole.plus({"start": self.rates.start})
 
 

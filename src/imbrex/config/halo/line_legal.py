@@ -5,7 +5,7 @@ from __future__ import annotations
 from imbrex.chip import GpuMachine
 from imbrex.config.halo import legal
 from imbrex.config.halo.legal import filters_together, window
-from imbrex.config.halo.lines import LinesPlan
+from imbrex.config.halo.plan import LinesPlan
 from imbrex.config.rules import Reasons, Rules
 from imbrex.config.warpgroup import limits
 from imbrex.config.warpgroup.instruction import columns_of

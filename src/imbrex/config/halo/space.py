@@ -7,8 +7,7 @@ from itertools import product
 from typing import Final
 
 from imbrex.chip import GpuMachine
-from imbrex.config.halo.lines import LinesTuning
-from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.halo.plan import HaloTuning, LinesTuning
 from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.limits import hold
 from imbrex.config.warpgroup.plan import LEAST_STAGES

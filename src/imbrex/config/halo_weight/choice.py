@@ -19,7 +19,7 @@ from imbrex.config.warpgroup.limits import stages_that_fit
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.view.conv.implicit_gemm import Convolution
-from imbrex.view.conv.raster import least_line, raster_of
+from imbrex.view.conv.raster import Raster, least_line, raster_of
 from imbrex.view.conv.weight_raster import WeightRaster
 from imbrex.view.copy.channels_last import is_channels_last
 from imbrex.view.gemm.product import GemmView
@@ -40,13 +40,13 @@ class WeightWindows:
     conv: Convolution
     dtype: DType
     machine: GpuMachine
-    merged: int = 1
+    merged: int
 
-    @cached_property
-    def pixels(self) -> Pixels | str:
-        """What is summed over, or why its pixels have no raster."""
-        conv, h, w = self.conv, self.conv.height, self.conv.width
-        span, raster = (w.window - 1) * w.dilation, raster_of(conv, "forward")
+    @property
+    def refused(self) -> str | None:
+        """Why it is not served, whatever the tuning."""
+        conv, span = self.conv, self.conv.width.span
+        raster = raster_of(conv, "forward")
         if not self.dtype.is_half:
             return f"wgmma multiplies rows of pixels of f16 and bf16, not {self.dtype.name}"
         if isinstance(raster, str):
@@ -59,17 +59,43 @@ class WeightWindows:
             return "a pixel's channels do not lie together in memory"
         if raster.filters % ROWS:
             return f"{raster.filters} filters of a group are not a multiple of {ROWS}"
-        block = block_of(raster.channels, self.dtype)
-        if block is None:
+        if block_of(raster.channels, self.dtype) is None:
             return f"{raster.channels} channels of a group are not whole rows of shared memory"
+        return None
+
+    @cached_property
+    def pixels(self) -> Pixels:
+        """What is summed over."""
+        h, w = self.conv.height, self.conv.width
+        raster = raster_of(self.conv, "forward")
+        assert isinstance(raster, Raster), raster
+        block = block_of(raster.channels, self.dtype)
+        assert block, raster
         blocks = raster.groups * (raster.filters // ROWS) * (raster.channels // block)
-        line, halo, full = least_line(w, True), raster.halo, w.out + span
+        line, halo, full = least_line(w), raster.halo, w.out + w.span
         if count := self.in_planes:
-            line, halo = line_of(w.out, self.dtype.bytes), halo_lines(h.window, h.before, count)
-            full = line
+            line = full = line_of(w.out, self.dtype.bytes)
+            halo = halo_lines(h.window, h.before, count)
         keeps = self.in_planes > 0 and (h.window, h.before, h.out) == (COLUMNS, COLUMNS // 2, h.image)
         shape = raster.images, h.out, line, full, halo, raster.taps
         return Pixels(*shape, block, self._diagonal, blocks, keeps)
+
+    def view(self, tuning: HaloWeightTuning) -> GemmView:
+        """The products that a tuning is for; a Diagnostic where its lines are too short."""
+        if tuning.width < self.pixels.line:
+            raise Diagnostic(f"a raster {tuning.width} wide does not hold lines of {self.pixels.line} pixels")
+        return self._raster(tuning).view
+
+    def best(self) -> HaloWeightTuning | str:
+        """The fastest by the model; a reason where none is legal."""
+        none = "no step of it fits in shared memory and registers"
+        return self.refused or min(self.priced, key=self.priced.__getitem__, default=None) or none
+
+    @cached_property
+    def priced(self) -> Mapping[HaloWeightTuning, float]:
+        """Cycles of legal tunings, as the model says."""
+        plans = () if self.refused else self.legal()
+        return {plan.tuning: kind_of(plan.tuning).cycles(plan, self.machine) for plan in plans}
 
     @cached_property
     def in_planes(self) -> int:
@@ -93,29 +119,6 @@ class WeightWindows:
             return 1
         return ROWS // PIXELS if PIXELS % (ROWS // self.merged) == 0 else 1
 
-    def view(self, tuning: HaloWeightTuning) -> GemmView:
-        """The products that a tuning is for; a Diagnostic where its lines are too short."""
-        t = tuning
-        if isinstance(self.pixels, Pixels) and t.width < self.pixels.line:
-            raise Diagnostic(f"a raster {t.width} wide does not hold lines of {self.pixels.line} pixels")
-        return self._raster(t).view
-
-    def best(self) -> HaloWeightTuning | str:
-        """The fastest by the model; a reason where none is legal."""
-        if isinstance(self.pixels, str):
-            return self.pixels
-        if not self.priced:
-            return "no step of it fits in shared memory and registers"
-        return min(self.priced, key=lambda tuning: self.priced[tuning])
-
-    @cached_property
-    def priced(self) -> Mapping[HaloWeightTuning, float]:
-        """Cycles of legal tunings, as the model says."""
-        if isinstance(self.pixels, str):
-            return {}
-        legal = self._legal(self.pixels)
-        return {tuning: kind_of(tuning).cycles(plan, self.machine) for tuning, plan in legal}
-
     @property
     def planes_pay(self) -> bool:
         """Does it take longer to copy both arrays to channels last, and to read the copies?"""
@@ -131,18 +134,18 @@ class WeightWindows:
 
     def reads_planes(self, tuning: HaloWeightTuning) -> bool:
         """Are the stages of a tuning whole rows of shared memory, of planes that serve?"""
-        of = self.pixels
-        if not self.in_planes or isinstance(of, str) or not tuning.by_warps:
+        if self.refused or not self.in_planes or not tuning.by_warps:
             return False
-        is_whole = tuning.rows % self.in_planes == 0 and tuning.width == of.line
+        of, is_whole = self.pixels, tuning.rows % self.in_planes == 0 and tuning.width == self.pixels.line
         if not is_whole or tuning.consumers > MOST_OF_PLANES:
             return False
         return of.keeps and tuning.images == 1 if tuning.streams else tuning.loaded == tuning.rows + of.halo
 
-    def _legal(self, pixels: Pixels) -> Iterator[tuple[HaloWeightTuning, HaloWeightPlan]]:
-        plain = WeightRaster(self.conv, 1, pixels.rows, pixels.line, pixels.channels, 1)
+    def legal(self) -> Iterator[HaloWeightPlan]:
+        of = self.pixels
+        plain = WeightRaster(self.conv, 1, of.rows, of.line, of.channels, 1)
         context = context_of(plain.view, self.dtype)
-        for tuning in halo_weight_space(pixels, self.dtype, self.machine):
+        for tuning in halo_weight_space(of, self.dtype, self.machine):
             k = self._raster(tuning).steps * tuning.k_per_block
             plan = tuning.plan(replace(context, g=context.g * tuning.shares, k=k), self.machine)
             if self.in_planes and not self.reads_planes(tuning):
@@ -151,7 +154,7 @@ class WeightWindows:
                 continue
             stages = stages_that_fit(plan, self.machine)
             filled = replace(tuning, stages=stages // tuning.turns * tuning.turns)
-            yield filled, filled.plan(plan.context, self.machine)
+            yield filled.plan(plan.context, self.machine)
 
     def _raster(self, t: HaloWeightTuning) -> WeightRaster:
         return WeightRaster(self.conv, t.images, t.rows, t.width, t.channels, t.shares, t.streams)

@@ -80,23 +80,18 @@ class HaloWeightCost:
         return (read + c.c.elements * SUM_BYTES) / self.rates.weight.memory_bytes
 
     @property
-    def rounds(self) -> int:
-        """Tiles of a workgroup."""
-        return -(-self.plan.units // self.plan.workgroups)
-
-    @property
     def cycles(self) -> float:
         """Cycles of the whole product."""
         rates, step = self.rates.weight, max(self.streams.values()) + self.rates.weight.step
-        spent = self.rounds * (self.plan.k_iterations * step + rates.answer + self.stored)
+        spent = self.plan.rounds * (self.plan.k_iterations * step + rates.answer + self.stored)
         return norm((spent, self.memory), rates.norm) + self.rates.halo.start
 
     @property
     def spent(self) -> Spent:
         """The parts of all rounds."""
-        whole = Spent(self.streams, {}).times(self.rounds * self.plan.k_iterations)
-        start = self.rates.halo.start + self.rounds * self.rates.weight.answer
-        after = {"results": self.rounds * self.stored, "start": start}
+        whole = Spent(self.streams, {}).times(self.plan.rounds * self.plan.k_iterations)
+        start = self.rates.halo.start + self.plan.rounds * self.rates.weight.answer
+        after = {"results": self.plan.rounds * self.stored, "start": start}
         return whole.alongside({"memory": self.memory}).plus(after)
 
 

@@ -50,18 +50,18 @@ class Tiled(Protocol):
     def consumers(self) -> int: ...
 
 
-class TakesTurns(Tiled, Protocol):
-    """A tuning whose consumers may have tiles in turn."""
-
-    @property
-    def pingpong(self) -> bool: ...
-
-
 class Held(Tiled, Protocol):
     """A tuning that says what one consumer holds: rows and columns of sums."""
 
     @property
     def held(self) -> tuple[int, int]: ...
+
+
+class TakesTurns(Held, Protocol):
+    """A tuning whose consumers may have tiles in turn."""
+
+    @property
+    def pingpong(self) -> bool: ...
 
 
 def accumulators(tuning: Held, phases: int = 1) -> int:
@@ -128,14 +128,14 @@ class OfBoxes(OfConsumers):
         return self.images * self.loaded * self.width
 
 
-T = TypeVar("T", bound=Held)
+T_co = TypeVar("T_co", bound=Held, covariant=True)
 
 
 @dataclass(frozen=True)
-class ConsumersPlan(ABC, Generic[T]):
+class ConsumersPlan(ABC, Generic[T_co]):
     """What follows from a GEMM and a tuning of warpgroups, of any kind."""
 
-    tuning: T
+    tuning: T_co
     context: GemmContext
     machine: GpuMachine = WARPGROUPS
 
@@ -176,6 +176,11 @@ class ConsumersPlan(ABC, Generic[T]):
         """Units of all products of a batch."""
         rows, columns = self.blocks
         return self.context.g * rows * columns
+
+    @property
+    def rounds(self) -> int:
+        """Units of a workgroup, of one that has most."""
+        return -(-self.units // self.workgroups)
 
     @property
     def k_iterations(self) -> int:

@@ -7,17 +7,15 @@ mbarrier and tensor maps.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Final
 
 from imbrex.chip import WARPGROUPS, GpuMachine
-from imbrex.config.context import GemmContext
 from imbrex.config.rules import Reasons, listed
-from imbrex.config.warpgroup.consumers import Held, OfBoxes, TakesTurns, Tiled
+from imbrex.config.warpgroup.consumers import ConsumersPlan, Held, OfBoxes, TakesTurns, Tiled
 from imbrex.config.warpgroup.instruction import columns_of, multiplied_types
 from imbrex.config.warpgroup.plan import LEAST_STAGES
 from imbrex.dtype import DType
 from imbrex.view.mma.hopper import WARPGROUP
-from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import SWIZZLES
 from imbrex.view.tensor.limit import MOST_BOX
 
@@ -56,35 +54,13 @@ def _most(consumers: int, is_plain: bool) -> int:
     return MOST_OF_PLAIN if is_plain and consumers == 2 else MOST_ACCUMULATORS[consumers]
 
 
-class Sized(Protocol):
-    """A plan of a tuning whose consumers take stages from a ring."""
-
-    @property
-    def tuning(self) -> Held: ...
-    @property
-    def context(self) -> GemmContext: ...
-    @property
-    def accumulators(self) -> int: ...
-    @property
-    def is_plain(self) -> bool: ...
-    @property
-    def layout(self) -> SharedLayout: ...
-
-
-class InTurn(Protocol):
-    """The plan of such a tuning."""
-
-    @property
-    def tuning(self) -> TakesTurns: ...
-
-
 def warpgroups(plan: object, machine: GpuMachine) -> Reasons:
     """The machine has wgmma, tensor maps and clusters."""
     if not machine.has_warpgroups:
         yield f"{machine.name} has no warpgroup instructions, {WARPGROUPS.name} has"
 
 
-def matrix_unit(plan: Sized, machine: GpuMachine) -> Reasons:
+def matrix_unit(plan: ConsumersPlan[Held], machine: GpuMachine) -> Reasons:
     """wgmma takes this type."""
     name = plan.context.dtype.name
     if machine.has_warpgroups and not columns_of(plan.context.dtype, machine):
@@ -99,20 +75,20 @@ def few_consumers(tuning: Tiled) -> Reasons:
         yield f"consumers {tuning.consumers} > {most}"
 
 
-def stages(plan: Sized, machine: GpuMachine) -> Reasons:
+def stages(plan: ConsumersPlan[Held], machine: GpuMachine) -> Reasons:
     """The producer is a stage ahead, and pingpong consumers are apart by one."""
     if not LEAST_STAGES <= plan.tuning.stages <= MOST_STAGES:
         yield f"stages {plan.tuning.stages} is outside {LEAST_STAGES}..{MOST_STAGES}"
 
 
-def consumers(plan: InTurn, machine: GpuMachine) -> Reasons:
+def consumers(plan: ConsumersPlan[TakesTurns], machine: GpuMachine) -> Reasons:
     """One to three warpgroups multiply; two in turn."""
     yield from few_consumers(plan.tuning)
     if plan.tuning.pingpong and plan.tuning.consumers != 2:
         yield f"pingpong takes 2 consumers, got {plan.tuning.consumers}"
 
 
-def stages_that_fit(plan: Sized, machine: GpuMachine, pieces: int = 0) -> int:
+def stages_that_fit(plan: ConsumersPlan[Held], machine: GpuMachine, pieces: int = 0) -> int:
     """Stages of a ring, as many as shared memory has room for beside so many more bytes of pieces."""
     layout = plan.layout
     free_bytes = machine.lds_bytes - layout.bytes - pieces
@@ -120,7 +96,7 @@ def stages_that_fit(plan: Sized, machine: GpuMachine, pieces: int = 0) -> int:
     return min(MOST_STAGES, layout.stages + free_bytes // each)
 
 
-def lds_bytes(plan: Sized, machine: GpuMachine) -> Reasons:
+def lds_bytes(plan: ConsumersPlan[Held], machine: GpuMachine) -> Reasons:
     """All stages, the pieces of C and the barriers fit."""
     if plan.layout.bytes > machine.lds_bytes:
         found = stages_that_fit(plan, machine)
@@ -155,7 +131,7 @@ def whole_rows(subject: str, count: int, dtype: DType) -> Reasons:
         yield f"{subject} not one of {sizes} or a multiple of the last"
 
 
-def registers(plan: Sized, machine: GpuMachine) -> Reasons:
+def registers(plan: ConsumersPlan[Held], machine: GpuMachine) -> Reasons:
     """The sums of a consumer stay in registers."""
     t, most = plan.tuning, _most(plan.tuning.consumers, plan.is_plain)
     if plan.accumulators > most:

@@ -24,7 +24,7 @@ from imbrex.config.configuration import TunedProduct
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general.plan import GeneralTuning
-from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo.plan import WindowTuning
 from imbrex.config.kinds import Family
 from imbrex.config.tiles import DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tiles import wanted as wanted_schedule

@@ -24,7 +24,7 @@ from xdsl.passes import ModulePass
 from imbrex.config import tuning
 from imbrex.config.algorithm.make import OPERANDS, Made, halo, whole_images
 from imbrex.config.algorithm.pointwise import is_served
-from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo.plan import WindowTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.index.query import is_injective
 from imbrex.ir.attrs import Names, Sizes

@@ -19,12 +19,11 @@ from typing import Final
 
 from xdsl.ir import SSAValue
 
-from imbrex.chip import VECTOR_BYTES
 from imbrex.config.block_plan import WavesBlock
 from imbrex.config.xdlops.reduce import AT_ONCE
 from imbrex.index.map import Dim, Entry, replacing
 from imbrex.index.rule import Merge, Unmerge
-from imbrex.ir.element import accumulator_type, element_bytes
+from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.passes import gridwise_tiles, packing
@@ -72,7 +71,7 @@ class Reduction:
 
     def leave(self, held: SSAValue, slot: SSAValue, item: SSAValue) -> ThreadwiseCopyOp:
         """A work item's registers to its part of a slot."""
-        return _copied(held, [], self.sums.value, [slot, item])
+        return packing.copy(held, [], self.sums.value, [slot, item])
 
     def launch(self, run: Run) -> None:
         """What adds all slots of a tile, and stores it."""
@@ -98,7 +97,7 @@ class Reduction:
         def add(count: int, run: Run, first: SSAValue) -> None:
             for piece in range(count):
                 at = [vector, run.sum(first, piece), item]
-                run.add(_copied(sums.value, at, total, [], beta=1.0))
+                run.add(packing.copy(sums.value, at, total, [], properties({"beta": 1.0})))
 
         whole = self.pieces // AT_ONCE * AT_ONCE
         if whole:
@@ -106,15 +105,3 @@ class Reduction:
         add(self.pieces - whole, into, into.index(whole))
         width = self.plan.matrix_c_dest_data_per_write
         into.add(gridwise_tiles.store(self.op, total, c.value, [vector, item], width))
-
-
-def _copied(
-    source: SSAValue,
-    source_index: Sequence[SSAValue],
-    dest: SSAValue,
-    dest_index: Sequence[SSAValue],
-    beta: float | None = None,
-) -> ThreadwiseCopyOp:
-    widest = max(1, VECTOR_BYTES // element_bytes(element_of(source)))
-    given = properties({"vector": widest, "beta": beta})
-    return ThreadwiseCopyOp.build(operands=[source, source_index, dest, dest_index], properties=given)

@@ -11,7 +11,7 @@ from math import prod
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from imbrex.config.block_plan import ItemsMultiply, WavesMultiply
-from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo.plan import WindowTuning
 from imbrex.index.query import EXHAUSTIVE_POINTS, is_injective
 from imbrex.ir.attrs import Int, Ints
 from imbrex.ir.chain import map_of

@@ -13,8 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from imbrex.config.halo.lines import LinesTuning
-from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.halo.plan import HaloTuning, LinesTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.warpgroup.consumers import accumulators
 from imbrex.config.warpgroup.instruction import instruction_of
@@ -59,7 +58,7 @@ from imbrex.lower.warpgroup.pipeline import Drain, Lanes, Pipeline, Stage
 from imbrex.lower.warpgroup.run_time_steps import RunTimeSteps
 from imbrex.lower.warpgroup.run_time_tiles import RunTimeTiles
 from imbrex.lower.warpgroup.stage import operand_map, raster, stage
-from imbrex.lower.warpgroup.taps import plane_filters, plane_pixels, plane_stage, taps
+from imbrex.lower.warpgroup.taps import plane_stage, planes, taps
 from imbrex.view.mma import Instruction
 from imbrex.view.stage.shared_tile import SharedTile
 
@@ -164,14 +163,14 @@ def _diagonal(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> 
 
 
 def _planes(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> Pipeline:
-    planes = plane_stage(op, tuning)
+    lines = plane_stage(op, tuning)
     return Pipeline(
-        a=plane_pixels(op, planes, reader),
-        b=plane_filters(op, planes, reader),
+        a=planes(op, "a", lines, reader),
+        b=planes(op, "b", lines, reader),
         stages=tuning.stages,
         work=OneTile(_tiles(op)),
         team=SplitSteps(tuning.consumers),
-        multiply=WarpPlanes(planes, tuning.diagonal),
+        multiply=WarpPlanes(lines, tuning.diagonal),
         sums=Plain(_layout(op, reader), accumulators(tuning)),
         c=drain(op, reader),
         machine=reader.gpu,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from imbrex.config.halo.lines import LinesTuning
+from imbrex.config.halo.plan import LinesTuning
 from imbrex.config.warpgroup.plan import major_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin, var
@@ -38,12 +38,12 @@ class ByLines(NamedTuple):
 def by_lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> ByLines:
     """A product whose stages are lines of pixels; a Diagnostic where A's windows cannot be read so."""
     buffer, map = operand(op, "a", reader)
-    windows = Product(map, operand_map(op, "c"), tuning.m_per_block)
+    windows = Product(map, operand_map(op, "c"), tuning.m_per_block, tuning.channels)
     otherwise = "A's windows do not come into shared memory line by line"
     found = served(line_access(windows, tuning.line, buffer.dtype), otherwise)
-    taps = found.slots, found.columns, found.tile.channels
-    if taps != (own := (tuning.window_rows, tuning.window_columns, tuning.channels)):
-        raise Diagnostic(f"A's windows have {taps} rows, columns and channels, not {own}")
+    taps, own = (found.slots, found.columns), (tuning.window_rows, tuning.window_columns)
+    if taps != own:
+        raise Diagnostic(f"A's windows have {taps} rows and columns, not {own}")
     filters = tuning.filter(buffer.dtype.bytes, _major(op))
     a = Stage(buffer, found.tile, found.box)
     b = Stage(reader.root(op.b)[0], filters.tile, _box(op, found, filters), "kernel")

@@ -72,7 +72,7 @@ def stage(
 def raster(op: WarpgroupGemmOp, tuning: HaloTuning, reader: Reader) -> tuple[Stage, HaloTile]:
     """A as rasters, each read at all taps of a window."""
     buffer, map = operand(op, "a", reader)
-    windows = Product(map, operand_map(op, "c"), tuning.m_per_block)
+    windows = Product(map, operand_map(op, "c"), tuning.m_per_block, tuning.channels)
     found = served(halo_access(windows, buffer.dtype), "A's windows do not come into shared memory once")
     tile, parts, most = found.tile, 1 if tuning.pingpong else tuning.consumers, tuning.loaded_pixels
     if tile.loaded > most or not tile.is_sum_of_starts(tuning.m_per_block // parts):

@@ -4,7 +4,7 @@ of planes, of which warps read all.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Literal
 
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.diagnostic import Diagnostic
@@ -13,19 +13,20 @@ from imbrex.index.map import Map
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.reader import Reader, element_type
 from imbrex.lower.warpgroup.pipeline import Stage
-from imbrex.lower.warpgroup.stage import Operand, operand, operand_map, served
+from imbrex.lower.warpgroup.stage import operand, operand_map, served
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.plane_stage import COLUMNS, PlaneStage, lines_abreast
 from imbrex.view.stage.tap_tile import PIXELS, TapTile, uneven
 from imbrex.view.tensor import Planes, Product, halo_access, plane_access
 
-__all__ = ["plane_filters", "plane_pixels", "plane_stage", "taps"]
+__all__ = ["plane_stage", "planes", "taps"]
 
 
 def taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> tuple[Stage, TapTile]:
     """B as rasters of pixels.  A has zeros for those that are not to be multiplied."""
     buffer, map = operand(op, "b", reader)
-    windows = Product(map, operand_map(op, "a"), tuning.k_per_block, "gemmN", "gemmK", PIXELS)
+    shape = tuning.k_per_block, tuning.channels
+    windows = Product(map, operand_map(op, "a"), *shape, "gemmN", "gemmK", PIXELS)
     otherwise = "B's windows do not come into shared memory once"
     found = served(halo_access(windows, buffer.dtype), otherwise)
     columns = found.tile.row * found.tile.taps[-1][0] if tuning.by_warps else tuning.own_columns
@@ -69,21 +70,9 @@ def _lines_before(map: Map) -> int:
     return -int(high)
 
 
-def plane_pixels(op: WarpgroupGemmOp, stage: PlaneStage, reader: Reader) -> Stage:
-    """A's lines: of the output."""
-    map = operand_map(op, "a")
-    return _planes(op, "a", Planes(map, "gemmM", stage.output, stage.rows, tiles=op.grid_.m_blocks), reader)
-
-
-def plane_filters(op: WarpgroupGemmOp, stage: PlaneStage, reader: Reader) -> Stage:
-    """B's lines: of the input."""
-    planes = Planes(operand_map(op, "b"), "gemmN", stage.input, stage.rows, (stage.window, COLUMNS))
-    if stage.streams:
-        planes = replace(planes, first=stage.before, streams=stage.streams, strips=stage.strips)
-    return _planes(op, "b", planes, reader)
-
-
-def _planes(op: WarpgroupGemmOp, which: Operand, planes: Planes, reader: Reader) -> Stage:
-    buffer, _ = operand(op, which, reader)
+def planes(op: WarpgroupGemmOp, which: Literal["a", "b"], stage: PlaneStage, reader: Reader) -> Stage:
+    """The lines of an operand: A's of the output, B's of the input."""
+    buffer, map = operand(op, which, reader)
+    lines = Planes(map, stage, which, op.grid_.m_blocks if which == "a" else 1)
     otherwise = f"{which.upper()}'s planes do not come into shared memory once"
-    return Stage(buffer, planes.tile.stored, served(plane_access(planes, buffer.dtype), otherwise))
+    return Stage(buffer, lines.tile.stored, served(plane_access(lines, buffer.dtype), otherwise))

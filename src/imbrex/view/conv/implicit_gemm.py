@@ -43,6 +43,19 @@ class Axis(NamedTuple):
     before: int
     after: int
 
+    @property
+    def span(self) -> int:
+        """Places from the first tap of a window to its last."""
+        return self.dilation * (self.window - 1)
+
+    @property
+    def turned(self) -> Axis:
+        """The axis of a gradient of the input, of a stride of 1: windows of the output, taps the other way
+        round.
+        """
+        before, after = self.span - self.before, self.span - self.after
+        return self._replace(image=self.out, out=self.image, before=before, after=after)
+
 
 @dataclass(frozen=True)
 class Convolution:

@@ -21,10 +21,15 @@ __all__ = ["Rows", "Together", "leaves_rows", "row_products"]
 
 def row_products(axis: Axis) -> tuple[Rows | Together, ...]:
     """One for all residues where it can be, else for each that some tap meets."""
-    met = sorted(phases_along(axis), key=lambda phase: phase.start)
-    if len(met) == axis.stride > 1 and axis.dilation == 1:
-        return (Together(axis),)
-    return tuple(Rows(axis, phase, len(met) == 1) for phase in met)
+    met, stride = sorted(phases_along(axis), key=lambda phase: phase.start), axis.stride
+    if len(met) == stride > 1 and axis.dilation == 1:
+        firsts = ((start + axis.before) % stride for start in range(stride))
+        counts = tuple(len(range(first, axis.window, stride)) for first in firsts)
+        return (Together(axis, counts, neighbours=1, phase=0),)
+    if len(met) == 1:
+        (alone,) = met
+        return (Rows(axis, (alone.taps,), min(stride, axis.image), alone.start, alone),)
+    return tuple(Rows(axis, (each.taps,), 1, 0, each) for each in met)
 
 
 def leaves_rows(axis: Axis) -> bool:
@@ -33,30 +38,26 @@ def leaves_rows(axis: Axis) -> bool:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """met: the residue's rows, as many as there are.  is_alone: no other residue is met."""
+class Met:
+    """counts: taps of each residue that takes turns.  neighbours: rows of the input for each row of the
+    product; phase: the one of them that is met.
+    """
 
     axis: Axis
-    met: Phase
-    is_alone: bool
+    counts: tuple[int, ...]
+    neighbours: int
+    phase: int
 
     @property
     def taps(self) -> int:
-        return self.met.taps
+        return max(self.counts)
 
-    @property
-    def counts(self) -> tuple[int, ...]:
-        return (self.taps,)
 
-    @property
-    def neighbours(self) -> int:
-        """Rows of the input for each row of the product."""
-        return min(self.axis.stride, self.axis.image) if self.is_alone else 1
+@dataclass(frozen=True)
+class Rows(Met):
+    """met: the residue's rows, as many as there are."""
 
-    @property
-    def phase(self) -> int:
-        """The neighbour that is met."""
-        return self.met.start if self.is_alone else 0
+    met: Phase
 
     @property
     def count(self) -> int:
@@ -79,35 +80,8 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Together:
-    """Every residue of rows is met, of which each is one of `turns`."""
-
-    axis: Axis
-
-    @property
-    def turns(self) -> int:
-        return self.axis.stride
-
-    @property
-    def taps(self) -> int:
-        return max(self.counts)
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """Taps of each residue."""
-        axis = self.axis
-        return tuple(
-            len(range((start + axis.before) % axis.stride, axis.window, axis.stride))
-            for start in range(self.turns)
-        )
-
-    @property
-    def neighbours(self) -> int:
-        return 1
-
-    @property
-    def phase(self) -> int:
-        return 0
+class Together(Met):
+    """Every residue of rows is met, of which each is one of as many turns."""
 
     @property
     def count(self) -> int:
@@ -129,15 +103,15 @@ class Together:
 
     def input(self, lower: Stack) -> Stack:
         padded = lower.replacing((Pad(0, -self.axis.image % self.axis.stride), "hipad", "hi"))
-        split = padded.replacing((Unmerge(), "hv turn", "hipad"), hv=self.count, turn=self.turns)
+        split = padded.replacing((Unmerge(), "hv turn", "hipad"), hv=self.count, turn=self.axis.stride)
         return split.replacing((Broadcast(), "row", ""), row=1)
 
     @property
     def _aheads(self) -> int:
         """Quotients of a residue and the padding before."""
-        return (self.turns - 1 + self.axis.before) // self.axis.stride + 1
+        return (self.axis.stride - 1 + self.axis.before) // self.axis.stride + 1
 
     def _turned(self, lower: Stack) -> Stack:
         """The residue as quotient and rest of what lies before it, padding too."""
         turn: Entry = (Embed((1,), self.axis.before), "turn", "ahead_rest")
-        return lower.passing((Merge(), "ahead_rest", "ahead rest")).replacing(turn, turn=self.turns)
+        return lower.passing((Merge(), "ahead_rest", "ahead rest")).replacing(turn, turn=self.axis.stride)

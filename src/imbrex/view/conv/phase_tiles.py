@@ -97,7 +97,7 @@ def _output(conv: Convolution, rows: Rows | Together, more: Sequence[Entry]) -> 
     width = conv.width
     odd = -width.before % width.stride
     ahead = (width.before + odd) // width.stride
-    steps = (width.dilation * (width.window - 1) + odd) // width.stride
+    steps = (width.span + odd) // width.stride
     pad = Pad(max(0, steps - ahead), max(0, ahead + _columns(width) - width.out))
     slide: Entry = (Embed((-1, 1), ahead + pad.before), "step wv", "wopad")
     sizes = {"step": steps + 1, "wv": _columns(width), "residue": width.stride}

@@ -23,7 +23,7 @@ from imbrex.view.conv.implicit_gemm import Axis, Convolution, backward_data_v4r1
 from imbrex.view.gemm.product import GemmView
 
 __all__ = [
-    "Raster", "RasterDirection", "RasterProduct", "cropped", "least_line", "raster_of", "resized",
+    "Raster", "RasterDirection", "RasterProduct", "axes_of", "cropped", "least_line", "raster_of", "resized",
     "with_output",
 ]  # fmt: skip
 
@@ -65,19 +65,18 @@ def raster_of(conv: Convolution, direction: RasterDirection) -> Raster | str:
         return f"strides {conv.strides[0]} x {conv.strides[1]}: neighbouring windows are not one pixel apart"
     is_forward = direction == "forward"
     sizes = dict(conv.input) | dict(conv.output) | dict(conv.filter)
-    h, w = conv.height, conv.width
-    rows, columns = (h.out, w.out) if is_forward else (h.image, w.image)
+    h, w = axes_of(conv, direction)
     if h.window * w.window == 1:
         return "a window of one tap is read once anyway"
-    line = _line(w, is_forward)
-    span = (w.window - 1) * w.dilation
+    least = least_line(w)
+    line = next((n for n in NARROW if least <= n), -(-least // WIDE) * WIDE)
     return Raster(
         images=sizes["n"],
-        height=rows,
-        width=columns,
+        height=h.out,
+        width=w.out,
         line=line,
-        halo=(h.window - 1) * h.dilation,
-        spills=line < columns + span,
+        halo=h.span,
+        spills=line < w.out + w.span,
         taps=h.window * w.window,
         channels=sizes["c" if is_forward else "k"],
         filters=sizes["k" if is_forward else "c"],
@@ -161,15 +160,13 @@ def cropped(dims: Sequence[Dim], sizes: Mapping[str, int]) -> Map:
     return over(dims).replacing(*((Pad(0, count), name, name) for name, count in more if count)).map
 
 
-def _line(w: Axis, is_forward: bool) -> int:
-    """The shortest line that instructions take whole or in parts."""
-    least = least_line(w, is_forward)
-    return next((n for n in NARROW if least <= n), -(-least // WIDE) * WIDE)
+def axes_of(conv: Convolution, direction: RasterDirection) -> tuple[Axis, Axis]:
+    """Rows and columns as the windows of a direction see them, whose pixels are one apart."""
+    h, w = conv.height, conv.width
+    return (h, w) if direction == "forward" else (h.turned, w.turned)
 
 
-def least_line(w: Axis, is_forward: bool) -> int:
+def least_line(w: Axis) -> int:
     """The shortest line whose windows find their pixels, or padding of their own line or the next."""
-    span = (w.window - 1) * w.dilation
-    result, read, before = (w.out, w.image, w.before) if is_forward else (w.image, w.out, span - w.before)
-    shared = max(result, read + before, result + span - before) if before >= 0 else result + span
-    return min(result + span, shared)
+    whole = w.out + w.span
+    return whole if w.before < 0 else min(whole, max(w.out, w.image + w.before, whole - w.before))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from imbrex.view.conv.implicit_gemm import Convolution
-from imbrex.view.conv.raster import RasterDirection, RasterProduct, least_line
+from imbrex.view.conv.raster import RasterDirection, RasterProduct, axes_of, least_line
 from imbrex.view.gemm.product import GemmView
 
 __all__ = ["RowTaps", "abreast", "row_taps"]
@@ -53,7 +53,6 @@ def row_taps(conv: Convolution, direction: RasterDirection, images: int) -> RowT
 
 def abreast(conv: Convolution, direction: RasterDirection, images: int) -> GemmView:
     """The gemm of a raster of which so many images lie abreast; gemmK is (row, tap of it, channel)."""
-    is_forward = direction == "forward"
-    height = conv.height.out if is_forward else conv.height.image
-    line = least_line(conv.width, is_forward)
-    return RasterProduct(conv, direction, height, line, together=images, order=ORDER).view
+    height, width = axes_of(conv, direction)
+    shape = height.out, least_line(width)
+    return RasterProduct(conv, direction, *shape, together=images, order=ORDER).view

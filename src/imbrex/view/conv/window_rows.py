@@ -53,10 +53,8 @@ class WindowRows:
     def copied(self) -> Convolution:
         """The convolution of the copies."""
         arrays = {"filter": self.filter.upper, self.image: self.rows.upper}
-        height = self.conv.height
-        before = height.dilation * (height.window - 1) if self.is_turned else 0
-        padding = ((before, 0), (0, 0))
-        return replace(self.conv, **arrays, strides=(height.stride, 1), padding=padding)
+        height, before = self.conv.height, self.conv.height.span if self.is_turned else 0
+        return replace(self.conv, **arrays, strides=(height.stride, 1), padding=((before, 0), (0, 0)))
 
     @property
     def is_turned(self) -> bool:
@@ -109,11 +107,10 @@ class WindowRows:
     def rows(self) -> Map:
         """Windows and their rows -> the copy of the image."""
         height, width = self._names
-        windows = self.conv.width.image if self.is_turned else self.conv.width.out
-        step = 1 if self.is_turned else self.conv.width.stride
-        sizes = {width: windows, self.channel: self.row}
+        _, across = self._axes
+        sizes = {width: across.out, self.channel: self.row}
         flat = over(self.packed).passing((Merge(), "flat", f"{width} {self.channel}"))
-        moved: Entry = (Embed((step * self.channels, 1)), f"{width} {self.channel}", "flat")
+        moved: Entry = (Embed((across.stride * self.channels, 1)), f"{width} {self.channel}", "flat")
         return flat.replacing(moved, order=["n", height, width, self.channel], **sizes).map
 
     @property
@@ -141,13 +138,16 @@ class WindowRows:
         return ("ho", "wo") if self.is_turned else ("hi", "wi")
 
     @property
+    def _axes(self) -> tuple[Axis, Axis]:
+        """Rows and columns of the image."""
+        height, width = self.conv.height, self.conv.width
+        return (height.turned, width.turned) if self.is_turned else (height, width)
+
+    @property
     def _pads(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """Zeros around the image: before it those of the convolution, behind it what the windows reach."""
-        height, width = self.conv.height, self.conv.width
-        return (
-            _around(height, self.is_turned, height.dilation * (height.window - 1) + 1),
-            _around(width, self.is_turned, self.taps, -(-self.slots // self.channels)),
-        )
+        height, width = self._axes
+        return _around(height, height.span + 1), _around(width, self.taps, -(-self.slots // self.channels))
 
     def items(self, array: Stack, workitems: int = 256) -> Items:
         """Who moves what of an array whose last dim holds whole pieces of 16 bytes."""
@@ -158,18 +158,12 @@ class WindowRows:
         return in_chunks(cut.passing(numbered), workitems, CHUNKS)
 
 
-def _around(axis: Axis, is_turned: bool, reach: int, multiple: int = 1) -> tuple[int, int]:
+def _around(axis: Axis, reach: int, multiple: int = 1) -> tuple[int, int]:
     """Zeros before and behind an axis of the image, of which a window reads `reach` from where it begins;
     what there is then is whole pieces.
     """
-    if is_turned:
-        before, image = axis.dilation * (axis.window - 1) - axis.before, axis.out
-        reached = reach + axis.image - 1
-    else:
-        before, image = axis.before, axis.image
-        reached = reach + axis.stride * (axis.out - 1)
-    whole = -(-max(reached, before + image) // multiple) * multiple
-    return before, whole - before - image
+    end = max(reach + axis.stride * (axis.out - 1), axis.before + axis.image)
+    return axis.before, -(-end // multiple) * multiple - axis.before - axis.image
 
 
 def window_rows(conv: Convolution, element_bytes: int, image: Image = "input") -> WindowRows | None:
@@ -184,7 +178,7 @@ def window_rows(conv: Convolution, element_bytes: int, image: Image = "input") -
         return None
     if channels * element_bytes > MOST_BYTES:
         return None
-    if image == "output" and (conv.strides != (1, 1) or not _begins(height) or not _begins(width)):
+    if image == "output" and (conv.strides != (1, 1) or min(height.turned.before, width.turned.before) < 0):
         return None
     powers = (1 << i for i in range(MOST_BYTES.bit_length()))
     counted = next(c for c in powers if c >= channels and width.stride * c % slots == 0)
@@ -198,8 +192,3 @@ def window_rows(conv: Convolution, element_bytes: int, image: Image = "input") -
     work = rates.rows.taps  # AMD's machines take them, too: nobody measured theirs
     best = min(work, key=lambda row: taps(row) * work[row])
     return WindowRows(conv, image, counted, taps(best), element_bytes)
-
-
-def _begins(axis: Axis) -> bool:
-    """Does the first window of the gradient begin before the output, or where it does?"""
-    return axis.before <= axis.dilation * (axis.window - 1)

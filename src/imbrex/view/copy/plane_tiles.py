@@ -95,7 +95,7 @@ class PlaneTiles:
         """(workgroup, piece, slot) -> array: of whole planes, one piece after the other."""
         tile = self.tile
         elements = over(self._memory).passing((Merge(), "element", joined_names(self._memory)))
-        whole = elements.padded(element=self._over * tile.pieces // tile.tiles * tile.slots)
+        whole = elements.padded(element=-elements.upper[-1].size % (tile.pieces * tile.slots))
         sizes = {"workgroup": self.workgroups, "piece": tile.pieces, "slot": tile.slots}
         return whole.passing((Unmerge(), " ".join(sizes), "element"), **sizes)
 
@@ -117,12 +117,8 @@ class PlaneTiles:
         """(workgroup, tile) over all tiles."""
         tiles = below.passing((Merge(), "tile", f"{joined_names(self.of.ahead)} part block".strip()))
         sizes = {"workgroup": self.workgroups, "tile": self.tile.tiles}
-        return tiles.padded(tile=self._over).passing((Unmerge(), " ".join(sizes), "tile"), **sizes)
-
-    @property
-    def _over(self) -> int:
-        """Tiles of the last workgroup that do not exist."""
-        return self.workgroups * self.tile.tiles - self._all_tiles
+        spare = -self._all_tiles % self.tile.tiles  # of the last workgroup, which do not exist
+        return tiles.padded(tile=spare).passing((Unmerge(), " ".join(sizes), "tile"), **sizes)
 
     @property
     def _all_tiles(self) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import product
+from math import prod
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -21,7 +22,7 @@ from imbrex.numeral import counted
 from imbrex.view.tensor.form import Box, Piece, Walk
 from imbrex.view.tensor.tiling import INNER, ROW, Run
 
-__all__ = ["differs", "misplaced", "offsets"]
+__all__ = ["Ints", "differs", "misplaced", "offset_of", "offsets", "sampled"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 
@@ -61,9 +62,8 @@ def _differs_at(
         env = _environment(variables, run)
         at = {name: run.at[name].eval(env) if name in run.at else 0 for name in sizes}
         inside = {name: np.asarray(at[name] < size) for name, size in sizes.items()}
-        coords, exists = map.evaluate([np.minimum(at[n], size - 1) for n, size in sizes.items()], count)
-        exists = reduce(np.logical_and, inside.values(), exists)
-        want = np.where(exists, _row_major(coords, [d.size for d in map.lower]), -1)
+        found = offset_of(map, [np.minimum(at[n], size - 1) for n, size in sizes.items()], count)
+        want = np.where(reduce(np.logical_and, inside.values()), found, -1)
         cares = inside[free] if free else np.True_
         if (wrong := (offsets(form, piece, env) != want) & cares).any():
             first_wrong = np.argwhere(np.broadcast_to(wrong, want.shape))[0]
@@ -108,22 +108,33 @@ def offsets(form: Box | Walk, piece: Piece, env: Mapping[str, Any]) -> Ints:
     return np.where(exists, offset, -1)
 
 
+def offset_of(map: Map, coords: Sequence[Any], count: int | None = None) -> Ints:
+    """The element's number in the array, -1 where a guard of the map says that there is none.  count: the
+    run-time size, where there is one.
+    """
+    found, exists = map.evaluate(coords, count)
+    offset: Any = 0
+    for x, dim in zip(found, map.lower, strict=True):
+        offset = offset * dim.size + x
+    return np.where(exists, offset, -1)
+
+
+def sampled(counts: Sequence[int], more: int) -> Ints:
+    """Numbers below each of the counts, in the same order, along the first of three dims: the ends in every
+    combination, and `more` random ones.
+    """
+    random = np.random.default_rng(0)
+    found = set(product(*({0, n - 1} for n in counts)))
+    found |= {tuple(int(random.integers(n)) for n in counts) for _ in range(more)}
+    return np.array(sorted(found)).T[:, :, None, None]
+
+
 def _environment(variables: Mapping[str, int], run: Run) -> dict[str, Any]:
     """Values of the variables, along the first dim of three, of ROW along the second and INNER the third."""
-    pieces = int(np.prod(list(variables.values())))
-    if pieces * run.rows * run.inner <= FEW:
-        chosen = np.array(list(product(*(range(n) for n in variables.values()))))
+    counts = tuple(variables.values())
+    if prod(counts) * run.rows * run.inner <= FEW:
+        chosen = np.indices(counts).reshape(len(counts), -1, 1, 1)
     else:
-        random = np.random.default_rng(0)
-        ends = list(product(*({0, n - 1} for n in variables.values())))
-        some = [[random.integers(n) for n in variables.values()] for _ in range(LOOKED_AT)]
-        chosen = np.array([*ends, *some])
-    values = dict(zip(variables, chosen.T[:, :, None, None], strict=True))
+        chosen = sampled(counts, LOOKED_AT)
+    values = dict(zip(variables, chosen, strict=True))
     return {**values, ROW: np.arange(run.rows)[:, None], INNER: np.arange(run.inner)}
-
-
-def _row_major(coords: Sequence[Any], sizes: Sequence[int]) -> Any:
-    offset: Any = 0
-    for x, size in zip(coords, sizes, strict=True):
-        offset = offset * size + x
-    return offset

@@ -7,25 +7,23 @@ have anything: a raster is wider than the image that it holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from imbrex.view.stage.halo_tile import HaloTile
-from imbrex.view.tensor.check import offsets
+from imbrex.view.stage.shared_tile import longest_row
+from imbrex.view.tensor.check import Ints, offsets, sampled
 from imbrex.view.tensor.form import Box, ElementType, Refused, first_right
 from imbrex.view.tensor.limit import beyond_limits
 from imbrex.view.tensor.pixels import (
-    Ints,
     Movement,
     Moves,
     Product,
-    counting,
     movements,
     progressions,
-    sampled,
     wanted,
 )
 from imbrex.view.tensor.tiling import INNER, ROW
@@ -44,41 +42,33 @@ class Halo(NamedTuple):
 
 
 def halo_access(product: Product, dtype: ElementType) -> Halo | Refused:
-    """The tile and its box; a reason where there is none."""
-    answers = (halo for seen in movements(product, dtype) for halo in _halos(seen, product, dtype))
+    """The tile and its box; a reason where there is none.  With, where it has to be, a row more than the
+    window wants: the padding that its last row runs into.
+    """
+    seen = ((it, more) for it in movements(product, dtype) for more in (0, 1))
+    answers = (_halo(it, product, dtype.bytes, more) for it, more in seen)
     return first_right(answers, lambda it: beyond_limits(it.box, dtype.bytes) or _differs(it, product))
 
 
-def _halos(seen: Movement | Refused, product: Product, dtype: ElementType) -> Iterator[Halo | Refused]:
-    """Without, and with, a row more than the window wants: the padding that its last row runs into."""
-    if isinstance(seen, Refused):
-        yield seen
-    elif isinstance(ordered := _ordered(seen.moves, product.rows), Refused):
-        yield ordered
-    else:
-        yield from (_halo(seen, ordered, product, dtype.bytes, more) for more in (0, 1))
-
-
-def _ordered(moves: Sequence[Moves], rows: int) -> list[Moves] | Refused:
+def _ordered(seen: Movement) -> list[Moves] | Refused:
     """The column, the row, and the others in the order in which a box is laid out."""
-    moving = counting(moves, rows)
-    if not moving:
-        return Refused(f"{rows} rows of the tile are not a box of the array")
-    column, *inside = moving
-    still = [m for m in moves if not m.every]
-    tapped = [m for m in (*inside, *still) if m.span]
+    column, *inside = seen.moving
+    tapped = [m for m in (*inside, *seen.still) if m.span]
     if len(tapped) > 1 or (tapped and tapped[0] in inside[1:]):
         return Refused("the taps of a window move along more than its columns and the next dim")
     line = tapped[:1] or inside[:1]
-    return [column, *line, *(m for m in (*inside, *still) if m not in line)]
+    return [column, *line, *(m for m in (*inside, *seen.still) if m not in line)]
 
 
-def _halo(
-    seen: Movement, ordered: Sequence[Moves], product: Product, element_bytes: int, more: int
-) -> Halo | Refused:
-    (column, *others), channels = ordered, seen.channels
-    line = others[0].count + others[0].span + more if others else 1
-    images, width = prod(m.count for m in others[1:]), column.count
+def _halo(seen: Movement | Refused, product: Product, element_bytes: int, more: int) -> Halo | Refused:
+    if isinstance(seen, Refused):
+        return seen
+    ordered = _ordered(seen)
+    if isinstance(ordered, Refused):
+        return ordered
+    column, *others = ordered
+    line = others[0].extent + others[0].span + more if others else 1
+    images, width = prod(m.extent for m in others[1:]), column.extent
     low = [int(m.taps.min()) for m in ordered]
     shifts = column.taps - low[0] + ((others[0].taps - low[1]) * width if others else 0)
     taps, first = progressions(shifts - shifts[0]), int(shifts[0])
@@ -87,10 +77,11 @@ def _halo(
         return Refused("the taps of a window are not evenly apart")
     if positions % one:
         return Refused(f"{positions} rows of an image are not whole instructions of {one}")
-    shape = images, positions, line * width, taps, first, channels.count, element_bytes, channels.row, one
-    counts = [width, line, *(m.count for m in others[1:])]
-    extents = [(m.axis, m.lowest, count) for m, count in zip(ordered, counts, strict=False)]
-    return Halo(tile := HaloTile(*shape), seen.box(product, tile, extents))
+    swizzle = longest_row(product.channels * element_bytes)
+    shape = images, positions, line * width, taps, first, product.channels, element_bytes, swizzle, one
+    counts = [width, line, *(m.extent for m in others[1:])]
+    extents = [(m, m.lowest, count) for m, count in zip(ordered, counts, strict=False)]
+    return Halo(tile := HaloTile(*shape), seen.box(tile, extents))
 
 
 def _differs(found: Halo, product: Product) -> str | None:

@@ -12,6 +12,7 @@ is for every step whose line does not exist, which then is not read.  Behind a l
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Final
 
 import numpy as np
@@ -19,6 +20,8 @@ import numpy as np
 from imbrex.index.expr import lin, var
 from imbrex.index.rule import Guard
 from imbrex.view.stage.halo_tile import HaloTile
+from imbrex.view.stage.shared_tile import longest_row
+from imbrex.view.tensor.check import sampled
 from imbrex.view.tensor.form import Box, ElementType, Refused, first_right
 from imbrex.view.tensor.halo import Halo, reached
 from imbrex.view.tensor.limit import beyond_limits
@@ -26,10 +29,8 @@ from imbrex.view.tensor.pixels import (
     Movement,
     Moves,
     Product,
-    counting,
     movements,
     progressions,
-    sampled,
     wanted,
 )
 
@@ -71,20 +72,19 @@ def line_access(product: Product, line: int, dtype: ElementType) -> Lines | Refu
 def _lines(seen: Movement | Refused, product: Product, line: int, dtype: ElementType) -> Lines | Refused:
     if isinstance(seen, Refused):
         return seen
-    moving, still = counting(seen.moves, product.rows), [m for m in seen.moves if not m.every]
-    if len(moving) < 2 or moving[-1].every != line:
+    if len(seen.moving) < 2 or prod(m.extent for m in seen.moving[:-1]) != line:
         return Refused(f"{product.rows} rows of the tile are not lines of {line}")
-    (column, *inside, high), channels = moving, seen.channels
+    (column, *inside, high), still = seen.moving, seen.still
     taps = _taps(high, column)
     across = progressions(np.unique(column.taps - column.taps.min()))
     if taps is None or across is None or len(across) > 1 or any(m.span for m in (*inside, *still)):
         return Refused("the taps of a window are not neighbouring rows, each of the same columns")
-    tile = HaloTile(1, line, line, across, 0, channels.count, dtype.bytes, channels.row)
+    swizzle = longest_row(product.channels * dtype.bytes)
+    tile = HaloTile(1, line, line, across, 0, product.channels, dtype.bytes, swizzle)
     top = high.lowest + var("step", product.rows // line + max(y for y, _ in taps))
-    one = (high.axis, top, 1)
-    extents = [*((m.axis, m.lowest, m.count) for m in (column, *inside)), one]
-    extents += [(m.axis, m.lowest, m.count) for m in still]
-    return Lines(tile, seen.box(product, tile, extents), Guard(top, high.axis.size), taps)
+    extents = [*((m, m.lowest, m.extent) for m in (column, *inside)), (high, top, 1)]
+    extents += [(m, m.lowest, m.extent) for m in still]
+    return Lines(tile, seen.box(tile, extents), Guard(top, seen.form.sizes[high.axis]), taps)
 
 
 def _taps(high: Moves, column: Moves) -> tuple[tuple[int, int], ...] | None:

@@ -12,19 +12,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from imbrex.cached import cached_property
 from imbrex.index.expr import var
 from imbrex.index.map import Map
-from imbrex.view.stage.plane_stage import LINE_BYTES, LineTile
+from imbrex.view.stage.plane_stage import COLUMNS, LINE_BYTES, LineTile, PlaneStage
 from imbrex.view.tensor.box import along_inner, boxed
-from imbrex.view.tensor.check import misplaced, offsets
+from imbrex.view.tensor.check import misplaced, offset_of, offsets, sampled
 from imbrex.view.tensor.form import Box, ElementType, Piece, Refused, first_right
 from imbrex.view.tensor.limit import beyond_limits
-from imbrex.view.tensor.pixels import offset_of, sampled
 from imbrex.view.tensor.space import Space, spaces
 from imbrex.view.tensor.tiling import BATCH, INNER, ROW, Run
 
@@ -36,31 +35,38 @@ LOOKED_AT: Final = 8
 
 @dataclass(frozen=True)
 class Planes:
-    """map: (gemmG?, gemmK, d_name) -> the array; along d_name, taps of `tile.d` channels, or, of one tap,
-    `tiles` times as many.  rows: lines of an image that a step counts.  first: the row of the window that
-    wants the first line that is loaded for line 0.  streams: images that take turns at steps, of `strips`
-    each; lines that are not loaded in a step are those of the image's step before or after it.
+    """map: (gemmG?, gemmK, gemmM or gemmN) -> the array: A, `tiles` times the filters of a tile at one tap,
+    or B, a tile's channels at all taps.  Lines that B's stage does not have in a step are those of the
+    image's step before or after it.
     """
 
     map: Map
-    d_name: str
-    tile: LineTile
-    rows: int
-    taps: tuple[int, int] = (1, 1)
+    stage: PlaneStage
+    which: Literal["a", "b"]
     tiles: int = 1
-    first: int = 0
-    streams: int = 0
-    strips: int = 1
 
     @property
-    def depth(self) -> int:
-        """Pixels of a step."""
-        return self.tile.images * self.rows * self.tile.line
+    def d_name(self) -> str:
+        return "gemmM" if self.which == "a" else "gemmN"
+
+    @property
+    def tile(self) -> LineTile:
+        return self.stage.output if self.which == "a" else self.stage.input
+
+    @property
+    def taps(self) -> tuple[int, int]:
+        """Rows and columns of the window."""
+        return (1, 1) if self.which == "a" else (self.stage.window, COLUMNS)
+
+    @property
+    def first(self) -> int:
+        """The row of the window that wants the first line that is loaded for line 0."""
+        return self.stage.before if self.which == "b" and self.stage.streams else 0
 
     @property
     def variables(self) -> dict[str, int]:
         sizes = dict(self.map.upper)
-        steps = -(-sizes["gemmK"] // self.depth)
+        steps = -(-sizes["gemmK"] // self.stage.depth)
         return {"batch": sizes.get(BATCH, 1), "tile": self.tiles, "step": steps, "part": 1}
 
     @cached_property
@@ -71,11 +77,11 @@ class Planes:
     def _run(self, image: int, line: int) -> Run:
         """A line of all channels: what pixels want at their own column of a row of the window."""
         tile, counts, (_, columns) = self.tile, self.variables, self.taps
-        tap = self.first + max(0, line - self.rows + 1)
-        pixel = (image * self.rows + line + self.first - tap) * tile.line
+        tap = self.first + max(0, line - self.stage.rows + 1)
+        pixel = (image * self.stage.rows + line + self.first - tap) * tile.line
         at = {
             BATCH: var("batch", counts["batch"]),
-            "gemmK": var("step", counts["step"]) * self.depth + pixel + var(INNER, tile.line),
+            "gemmK": var("step", counts["step"]) * self.stage.depth + pixel + var(INNER, tile.line),
             self.d_name: var("tile", self.tiles) * tile.d
             + var(ROW, tile.d)
             + (tap * columns + columns // 2) * tile.d,
@@ -140,23 +146,23 @@ def _with(values: Sequence[int], others: dict[int, int]) -> tuple[int, ...]:
 
 def _differs(form: Box, planes: Planes) -> str | None:
     """The tap at which another element is reached; None where it is the operand's own."""
-    tile, sizes, (_, columns) = planes.tile, dict(planes.map.upper), planes.taps
+    stage, tile, (_, columns) = planes.stage, planes.tile, planes.taps
     names = "batch", "tile", "step"
     batch, of_tile, step = sampled([planes.variables[name] for name in names], LOOKED_AT)
     env: dict[str, Any] = dict(zip(names, (batch, of_tile, step), strict=True)) | {"part": 0}
     channel, pixel = np.arange(tile.d)[:, None], np.arange(tile.line)
     own = of_tile * tile.d if planes.taps == (1, 1) else 0
-    for image, of_line, y, x in product(range(tile.images), range(planes.rows), *map(range, planes.taps)):
-        k = step * planes.depth + (image * planes.rows + of_line) * tile.line + pixel
+    for image, of_line, y, x in product(range(tile.images), range(stage.rows), *map(range, planes.taps)):
+        k = step * stage.depth + (image * stage.rows + of_line) * tile.line + pixel
         d = own + (y * columns + x) * tile.d + channel
         at = {BATCH: batch, "gemmK": k, planes.d_name: d}
-        want = offset_of(planes.map, [at[name] for name in sizes])
+        want = offset_of(planes.map, [at[name] for name, _ in planes.map.upper])
         seen, line = pixel + x - columns // 2, of_line + y - planes.first
-        hop = line // planes.rows if planes.streams else 0
-        strip = step // max(1, planes.streams) % planes.strips + hop
-        at_step = np.where((strip >= 0) & (strip < planes.strips), step + hop * planes.streams, 0)
-        line += tile.skipped - hop * planes.rows
-        inside = (seen >= 0) & (seen < tile.width) & (strip >= 0) & (strip < planes.strips)
+        hop = line // stage.rows if stage.streams else 0
+        strip = step // max(1, stage.streams) % stage.strips + hop
+        at_step = np.where((strip >= 0) & (strip < stage.strips), step + hop * stage.streams, 0)
+        line += tile.skipped - hop * stage.rows
+        inside = (seen >= 0) & (seen < tile.width) & (strip >= 0) & (strip < stage.strips)
         element = np.where(inside, line % tile.abreast * tile.width + seen, 0)
         first = (image * tile.groups + line // tile.abreast) * tile.rows
         found: Any = np.full(want.shape, -1)

@@ -10,7 +10,7 @@ import pytest
 from imbrex.config import legal, tuning
 from imbrex.config.access import context_of
 from imbrex.config.halo.cost import LinesCost
-from imbrex.config.halo.lines import LinesPlan, LinesTuning
+from imbrex.config.halo.plan import LinesPlan, LinesTuning
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.dtype import dtype
 

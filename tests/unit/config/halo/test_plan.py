@@ -12,8 +12,7 @@ from imbrex.chip import GPU_MACHINES
 from imbrex.config import legal, tuning
 from imbrex.config.access import context_of
 from imbrex.config.halo.choice import Windows
-from imbrex.config.halo.lines import WindowTuning
-from imbrex.config.halo.plan import HaloPlan, HaloTuning
+from imbrex.config.halo.plan import HaloPlan, HaloTuning, WindowTuning
 from imbrex.config.kinds import kind_of
 from imbrex.dtype import DType, dtype
 
@@ -26,7 +25,7 @@ def windows(
     size: int = 56, c: int = 32, k: int = 32, g: int = 8, n: int = 128, of: DType = F16, stored: int = 2
 ) -> Windows:
     conv = grouped(n=n, g=g, c=c, size=size, k=k)
-    return Windows(conv, "forward", of, HOPPER, stored)
+    return Windows(conv, of, HOPPER, 1, "forward", stored)
 
 
 def chosen(text: str) -> HaloTuning:

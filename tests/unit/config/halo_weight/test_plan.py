@@ -28,7 +28,7 @@ def windows(
     size: int = 56, c: int = 64, k: int = 64, g: int = 4, n: int = 128, of: DType = F16, taps: int = 3
 ) -> WeightWindows:
     conv = grouped(n=n, g=g, c=c, size=size, k=k, taps=taps)
-    return WeightWindows(conv, of, HOPPER)
+    return WeightWindows(conv, of, HOPPER, 1)
 
 
 def chosen(text: str) -> HaloWeightTuning:
@@ -116,8 +116,8 @@ def test_what_the_model_takes_is_legal(of: WeightWindows) -> None:
 def test_the_model_knows_the_context_of_a_tuning() -> None:
     """Without asking how the arrays of each lie in memory."""
     of = windows(28, g=2)
-    for given, made in list(of._legal(of.pixels))[::7]:  # type: ignore[arg-type]
-        exact = context_of(of.view(given), F16)
+    for made in list(of.legal())[::7]:
+        exact = context_of(of.view(made.tuning), F16)
         assert (made.context.g, made.context.m, made.context.n, made.context.k) == (
             exact.g, exact.m, exact.n, exact.k,
         )  # fmt: skip

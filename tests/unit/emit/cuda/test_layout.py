@@ -10,8 +10,7 @@ from tests.unit.emit.emulate.hopper_cases import CASES
 from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning as tunings
 from imbrex.config.configured import configured
-from imbrex.config.halo.lines import LinesTuning
-from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.halo.plan import HaloTuning, LinesTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.emit.cuda.layout import layout

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from filelock import FileLock
+from tests.effort.inlining import CALLS
 
 from imbrex.build.isa import host_isa, isa
 from imbrex.build.shared_library import build_shared
@@ -110,7 +111,7 @@ def _argument(value: Any) -> Any:
 @pytest.fixture(scope="session", params=LEVELS)
 def device(request: pytest.FixtureRequest, kernel_cache: Path) -> Device:
     sources = device_headers("cpu") | {f: (HERE / f).read_text() for f in ("tables.h", *UNITS)}
-    optimised = ("-O1",) if os.environ.get("IMBREX_TESTS") == "all" else ("-O0", "-Dalways_inline=")
+    optimised = ("-O1",) if os.environ.get("IMBREX_TESTS") == "all" else ("-O0", CALLS)
     flags = (*optimised, "-Werror", *WARNINGS)
     with FileLock(f"{kernel_cache}-device-{request.param}.lock"):  # what one worker builds the others find
         library = build_shared(sources, flags=flags, isa=isa(request.param))

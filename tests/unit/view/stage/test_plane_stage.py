@@ -85,8 +85,7 @@ def layer(height: int, width: int, n: int = 3) -> Convolution:
 
 def asked(conv: Convolution, of: PlaneStage, shares: int = 1) -> Planes:
     view = WeightRaster(conv, of.images, of.rows, of.line, 64, shares, of.streams).view
-    found = Planes(view.b, "gemmN", of.input, of.rows, (3, 3))
-    return replace(found, first=1, streams=of.streams, strips=of.strips) if of.streams else found
+    return Planes(view.b, of, "b")
 
 
 class Half:
@@ -110,11 +109,9 @@ def test_boxes_are_rows_of_groups(width: int, rows: int, streams: int, images: i
 def test_what_would_read_another_pixel_is_refused() -> None:
     of = stage(56, 2, 2)
     told = {
-        "columns are not 2 x 3 taps": replace(asked(layer(8, 56), of), taps=(2, 3)),
-        "at the tap": replace(asked(layer(8, 56), of), first=0),
-        "planes are not groups of 2 lines of 56 pixels": replace(
-            asked(layer(8, 48), stage(48, 2)), tile=of.input
-        ),
+        "columns are not 2 x 3 taps": replace(asked(layer(8, 56), of), stage=replace(of, window=2)),
+        "at the tap": replace(asked(layer(8, 56), of), stage=replace(of, before=0)),
+        "planes are not groups of 2 lines of 56 pixels": replace(asked(layer(8, 48), stage(48, 2)), stage=of),
     }
     for reason, question in told.items():
         found = plane_access(question, Half())

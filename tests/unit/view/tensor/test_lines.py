@@ -52,7 +52,7 @@ REASONS = {
     "channels not together": (
         RasterProduct(layer(14, channels_last=False), "forward", 14, 16, 1, 4).view,
         14 * 64,
-        "is not channels",
+        "not always neighbours in memory",
     ),
 }
 
