@@ -65,9 +65,7 @@ class Prices:
     walk: float = 0.0  # a page of a B in place that none of the core's tables has
     again: float = 0.0  # the part of such an A beyond L2 that each block of columns but one fetches anew
     beside: float = 0.0  # a byte of B that passes an A whose rows are k, read in place, of many pages
-    shared: float = (
-        0.0  # a line of such an A, for each panel that takes a piece, where L1 has no place for all
-    )
+    shared: float = 0.0  # a piece of a row of such an A, of more than L2 has room for beside all else
     flow: Level = Level(0.0005, 0.005, 0.03)  # A, which is read in place
     tile: Level = Level(0.01, 0.03, 0.08)
     near: float = 0.6  # of L1, what a panel of B that stays may take
@@ -101,23 +99,25 @@ MESH_PRICES = replace(
     load=0.068,
     read_in_place=1.06,
     store_in_place=2.45,
-    broadcast=0.337,
+    broadcast=0.22,
     sum=1.8,
     piece=4.46,
     alike=4.46,
     placed=7.37,
     fma_latency=3.48,
-    feed=0.045,
+    feed=0.038,
     stream=Level(0.001, 0.03, 0.04),
     apart=Level(0.003, 0.03, 0.04),
     flow=Level(0.0005, 0.02, 0.03),
     put_down=0.12,
-    near=0.7,
     least_step=128,
     met=0.01,
     met_row=0.045,
-    narrower=1.0,
-    shared=1.0,
+    narrower=0.5,
+    lookup=1.0,
+    shared=1.5,
+    passing=0.02,
+    passing_row=0.153,
 )
 """Intel's servers from Sapphire Rapids on, whose L3 lies on a mesh: fitted by `imbrex tune --calibrate` to a
 virtual machine of an Emerald Rapids; those of L3 and memory set by hand, as picks for larger products want,

@@ -25,7 +25,7 @@ from imbrex.chip import CpuMachine, Prices
 from imbrex.config.context import SAMPLE, Access, round_up
 from imbrex.config.cpu.columns import left_out, summed_columns
 from imbrex.config.cpu.copies import copied_along_k, rate
-from imbrex.config.cpu.crowding import LINE, crowds
+from imbrex.config.cpu.crowding import crowds
 from imbrex.config.cpu.met import has_runs, met, run_of_steps
 from imbrex.config.cpu.operand_b import PAGES_AT_HAND, operand_b, reads_b_in_place, reads_of_b
 from imbrex.config.cpu.passing import array_bytes, is_far, missed, passing
@@ -188,9 +188,8 @@ def _columns_in_place(plan: CpuPlan, machine: CpuMachine, passes: int) -> float:
     again = (passes - 1) * prices.again * missed(whole / 4, machine)
     pages = max(1.0, min(1.0, plan.oriented.m * size / PAGE) * plan.block_k)
     looked_up = max(0.0, 1 - PAGES_AT_HAND / pages) * prices.beside
-    lines = plan.block_k * min(LINE, plan.oriented.m * size) + plan.panel_k * t.n_per_thread * size
-    shared = prices.shared * plan.row_panels * plan.oriented.k * passes if lines > machine.l1_bytes else 0.0
-    return each * ((whole > machine.l2_bytes) + again) + reads_of_b(plan, machine) * looked_up + shared
+    pieces = plan.row_panels * plan.oriented.k * passes * missed(2 * whole, machine) * prices.shared
+    return each * ((whole > machine.l2_bytes) + again) + reads_of_b(plan, machine) * looked_up + pieces
 
 
 def _returning(plan: CpuPlan, machine: CpuMachine) -> float:

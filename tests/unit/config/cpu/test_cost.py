@@ -108,15 +108,15 @@ def test_a_last_panel_of_fewer_vectors_waits_for_its_loads() -> None:
     assert cycles(tile, whole, bound) == cycles(tile, whole, free)
 
 
-def test_panels_share_lines_of_rows_of_k() -> None:
-    """Pieces of an A whose rows are k, of 96 rows in panels of 6: again from L2 for each, unless L1 keeps
-    them beside a panel of B.
+def test_panels_take_pieces_of_rows_of_k() -> None:
+    """An A whose rows are k, of 600 rows by 512 of k, 1.2 MB and more than L2 has: a piece of each row for
+    each panel of 6; of 96 rows, which L2 keeps beside all else, none is paid for.
     """
-    context = GemmContext(96, 64, 400, F32, a=ALONG_ROWS, b=ALONG_K, c=ALONG_ROWS)
-    tile = CpuTuning(6, 64, 96, 64, 400, 16, "k_major", "b")
+    context = GemmContext(600, 64, 512, F32, a=ALONG_ROWS, b=ALONG_K, c=ALONG_ROWS)
+    tile = CpuTuning(6, 64, 600, 64, 512, 16, "k_major", "b")
     free, shared = (replace(AVX512, prices=replace(FREE, shared=x)) for x in (0.0, 1.0))
-    assert cycles(tile, context, shared) - cycles(tile, context, free) == 16 * 400
-    few = replace(context, k=80)
+    assert cycles(tile, context, shared) - cycles(tile, context, free) == 100 * 512
+    few = replace(context, m=96)
     assert cycles(tile, few, shared) == cycles(tile, few, free)
 
 
