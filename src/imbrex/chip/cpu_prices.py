@@ -69,7 +69,7 @@ class Prices:
     flow: Level = Level(0.0005, 0.005, 0.03)  # A, which is read in place
     tile: Level = Level(0.01, 0.03, 0.08)
     near: float = 0.6  # of L1, what a panel of B that stays may take
-    least_step: int = 192  # k of a step, at least, that is tried: L1 has room for such a panel
+    least_step: int = 192  # k of a step, at least, that is tried
     feed: float = 0.06  # a byte of one that is larger, behind the multiply-adds
     returning: float = 0.0  # a byte of a packed A that stays and that L1 has no place for, each time
     passing: float = 0.033  # a byte of B that all rows meet at once, behind the multiply-adds
@@ -117,7 +117,7 @@ MESH_PRICES = replace(
     lookup=1.0,
     shared=1.5,
     passing=0.02,
-    passing_row=0.153,
+    passing_row=0.2,
 )
 """Intel's servers from Sapphire Rapids on, whose L3 lies on a mesh: fitted by `imbrex tune --calibrate` to a
 virtual machine of an Emerald Rapids; those of L3 and memory set by hand, as picks for larger products want,
