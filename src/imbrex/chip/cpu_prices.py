@@ -121,8 +121,8 @@ MESH_PRICES = replace(
 """Intel's servers from Sapphire Rapids on, whose L3 lies on a mesh: fitted by `imbrex tune --calibrate` to a
 virtual machine of an Emerald Rapids; those of L3 and memory set by hand, as picks for larger products want,
 and `put_down` for 27 products of 4 to 64 rows, whose picks are 7.2 % behind the best of nine, 7.9 without it.
-`broadcast` and `feed`, `apart.l2`, and what stands from `least_step` on were set for 36 products of 4 to 113 rows
-and some ten tunings of each, of which the model's first is 3 % behind the best in the mean, 10 % before.
+`broadcast`, `feed`, `apart.l2` and what stands from `least_step` on were set for 36 products of 4 to 113
+rows and some ten tunings of each, of which the model's first is 3 % behind the best in the mean, 10 % before.
 """
 
 NARROW_PRICES = replace(
