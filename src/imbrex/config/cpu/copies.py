@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from imbrex.chip import CpuMachine, Level, Prices
 from imbrex.config.context import Access
-from imbrex.config.cpu.passing import L3_PARTS
+from imbrex.config.cpu.passing import L3_PARTS, missed
 from imbrex.config.cpu.plan import CpuPlan
 
-__all__ = ["copied", "copied_along_k", "missed", "pieces", "rate"]
+__all__ = ["copied", "copied_along_k", "pieces", "rate"]
 
 
 def copied_along_k(access: Access, dim: int, plan: CpuPlan, prices: Prices) -> float:
@@ -39,8 +39,3 @@ def rate(held_bytes: int, machine: CpuMachine, level: Level) -> float:
     if held_bytes > machine.l3_bytes // L3_PARTS:
         return level.memory
     return level.l2 + missed(held_bytes, machine) * (level.l3 - level.l2)
-
-
-def missed(held_bytes: float, machine: CpuMachine) -> float:
-    """The part of this much that is not met in L2 again."""
-    return min(1.0, max(0.0, 2 * held_bytes / machine.l2_bytes - 1))

@@ -24,11 +24,11 @@ from math import ceil
 from imbrex.chip import CpuMachine, Prices
 from imbrex.config.context import SAMPLE, Access, round_up
 from imbrex.config.cpu.columns import left_out, summed_columns
-from imbrex.config.cpu.copies import copied_along_k, missed, rate
+from imbrex.config.cpu.copies import copied_along_k, rate
 from imbrex.config.cpu.crowding import crowds
 from imbrex.config.cpu.met import has_runs, met, run_of_steps
 from imbrex.config.cpu.operand_b import PAGES_AT_HAND, operand_b, reads_b_in_place, reads_of_b
-from imbrex.config.cpu.passing import array_bytes, is_far, passing
+from imbrex.config.cpu.passing import array_bytes, is_far, missed, passing
 from imbrex.config.cpu.plan import LEAST_RUN, CpuPlan
 from imbrex.config.cpu.result import PAGE, awaited, stored
 from imbrex.config.cpu.shown import is_cut_at_edges, lies_whole
@@ -143,8 +143,10 @@ def _waiting(vectors: int, plan: CpuPlan, machine: CpuMachine) -> float:
     t, prices = plan.tuning, machine.prices
     if vectors == 0 or plan.tuning.unit != FMA.name:
         return 0.0
-    idle = max(0.0, prices.fma_latency - t.m_per_thread * vectors / machine.fma_per_cycle)
-    return plan.row_panels * plan.oriented.k * idle * prices.waiting
+    rows, products = t.m_per_thread, t.m_per_thread * vectors / machine.fma_per_cycle
+    idle = max(0.0, prices.fma_latency - products) * prices.waiting
+    loads = max(0.0, (rows + vectors) / 2 - products) + prices.broadcast * rows * (1 - vectors / t.vectors)
+    return plan.row_panels * plan.oriented.k * max(idle, loads * prices.narrower)
 
 
 def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
@@ -186,7 +188,8 @@ def _columns_in_place(plan: CpuPlan, machine: CpuMachine, passes: int) -> float:
     again = (passes - 1) * prices.again * missed(whole / 4, machine)
     pages = max(1.0, min(1.0, plan.oriented.m * size / PAGE) * plan.block_k)
     looked_up = max(0.0, 1 - PAGES_AT_HAND / pages) * prices.beside
-    return each * ((whole > machine.l2_bytes) + again) + reads_of_b(plan, machine) * looked_up
+    pieces = plan.row_panels * plan.oriented.k * passes * missed(2 * whole, machine) * prices.shared
+    return each * ((whole > machine.l2_bytes) + again) + reads_of_b(plan, machine) * looked_up + pieces
 
 
 def _returning(plan: CpuPlan, machine: CpuMachine) -> float:

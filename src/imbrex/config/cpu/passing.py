@@ -8,7 +8,7 @@ from imbrex.chip import CpuMachine
 from imbrex.config.context import Access
 from imbrex.config.cpu.plan import CpuPlan
 
-__all__ = ["L3_PARTS", "array_bytes", "is_far", "passing"]
+__all__ = ["L3_PARTS", "array_bytes", "is_far", "missed", "passing"]
 
 L3_PARTS: Final = 4
 """Parts of L3, of which one is a core's: others, or guests of the machine, have theirs."""
@@ -21,8 +21,17 @@ def passing(most_bytes: float, vectors: float, of: Access, plan: CpuPlan, machin
     prices, whole = machine.prices, array_bytes(of, most_bytes, plan)
     is_shown_again = 2 * whole <= most_bytes * plan.context.g  # windows, mostly from a cache
     is_from_memory = is_far(whole, machine) and not is_shown_again
-    each, row = (prices.far, prices.far_row) if is_from_memory else (prices.passing, prices.passing_row)
+    beyond = missed(whole, machine)
+    each = prices.met + beyond * (prices.passing - prices.met)
+    row = prices.met_row + beyond * (prices.passing_row - prices.met_row)
+    if is_from_memory:
+        each, row = prices.far, prices.far_row
     return min(most_bytes, whole / plan.context.g) * (each + row / vectors)
+
+
+def missed(held_bytes: float, machine: CpuMachine) -> float:
+    """The part of this much that is not met in L2 again."""
+    return min(1.0, max(0.0, 2 * held_bytes / machine.l2_bytes - 1))
 
 
 def is_far(array_bytes: float, machine: CpuMachine) -> bool:

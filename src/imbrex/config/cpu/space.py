@@ -14,7 +14,7 @@ from imbrex.view.mma.vector import FMA, CpuUnit, fastest_unit
 
 __all__ = ["cpu_space", "register_tiles"]
 
-K_BLOCKS = (192, 256, 384, 512)
+K_BLOCKS = (128, 192, 256, 384, 512)
 BLOCK_EDGES = (96, 192, 384, 768, 1536)
 SHAPES_KEPT = 4
 LONGEST_PASS = 8192
@@ -109,7 +109,7 @@ def _oriented(context: GemmContext, machine: CpuMachine, swapped: bool, unit: Cp
     has_rows = gemm.a.run[0] > gemm.a.run[1] or unit.tiles is not None
     layout: PanelLayout = "k_blocked" if has_rows else "k_major"
     orders: tuple[Stationary, ...] = ("a", "b")
-    k_blocks = _k_blocks(gemm.k, lanes * unit.packed, unit)
+    k_blocks = _k_blocks(gemm.k, lanes * unit.packed, machine, unit)
     for rows, columns in register_tiles(gemm, machine, lanes, unit):
         m_blocks, n_blocks = _edges(gemm.m, rows, unit), _edges(gemm.n, columns, unit)
         for k_block, m_block, n_block, order in product(k_blocks, m_blocks, n_blocks, orders):
@@ -134,9 +134,10 @@ def register_tiles(
     return sorted(found, key=lambda shape: (found[shape], -shape[0] * shape[1]))[:SHAPES_KEPT]
 
 
-def _k_blocks(k: int, vector: int, unit: CpuUnit) -> list[int]:
+def _k_blocks(k: int, vector: int, machine: CpuMachine, unit: CpuUnit) -> list[int]:
     """K in equal blocks near each of the usual sizes, rounded up to whole vectors."""
-    sizes = K_BLOCKS if unit.tiles is None else TILE_K_STEPS
+    usual = [near for near in K_BLOCKS if near >= machine.prices.least_step]
+    sizes = usual if unit.tiles is None else TILE_K_STEPS
     return sorted({round_up(-(-k // -(-k // (near * unit.packed))), vector) for near in sizes})
 
 

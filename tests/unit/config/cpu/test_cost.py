@@ -94,6 +94,41 @@ def test_a_panel_that_l1_cannot_keep_comes_again_behind_the_multiply_adds() -> N
     assert cycles(narrow, context, slow) == cycles(narrow, context, free)
 
 
+def test_a_last_panel_of_fewer_vectors_waits_for_its_loads() -> None:
+    """16 columns of a tile of 9x48: 4.5 cycles of products behind 10 loads, and broadcasts that one vector
+    has for itself.
+    """
+    context = GemmContext(9, 16, 100, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+    tile = CpuTuning(9, 48, 9, 48, 112, 16, "k_blocked", "b")
+    free, bound = (replace(AVX512, prices=replace(FREE, broadcast=0.3, narrower=x)) for x in (0.0, 1.0))
+    whole = replace(context, n=48)
+    assert cycles(tile, context, bound) - cycles(tile, context, free) == pytest.approx(
+        100 * (0.5 + 0.3 * 9 * 2 / 3)
+    )
+    assert cycles(tile, whole, bound) == cycles(tile, whole, free)
+
+
+def test_panels_take_pieces_of_rows_of_k() -> None:
+    """An A whose rows are k, of 600 rows by 512 of k, 1.2 MB and more than L2 has: a piece of each row for
+    each panel of 6; of 96 rows, which L2 keeps beside all else, none is paid for.
+    """
+    context = GemmContext(600, 64, 512, F32, a=ALONG_ROWS, b=ALONG_K, c=ALONG_ROWS)
+    tile = CpuTuning(6, 64, 600, 64, 512, 16, "k_major", "b")
+    free, shared = (replace(AVX512, prices=replace(FREE, shared=x)) for x in (0.0, 1.0))
+    assert cycles(tile, context, shared) - cycles(tile, context, free) == 100 * 512
+    few = replace(context, m=96)
+    assert cycles(tile, few, shared) == cycles(tile, few, free)
+
+
+def test_short_steps_of_k_are_tried_where_a_core_has_use_for_them() -> None:
+    context = GemmContext(48, 512, 1024, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+    for least, isa in ((192, "avx512"), (128, "amx")):
+        machine = CPU_ISAS[isa]
+        assert machine.prices.least_step == least
+        found = cpu_space(context, machine)
+        assert min(t.k_per_block for t in found if isinstance(t, CpuTuning)) == (128 if least == 128 else 176)
+
+
 def test_the_busiest_thread_decides() -> None:
     """Eight workgroups."""
     at_once, even = replace(AVX512, prices=replace(AVX512.prices, wake=0.0)), replace(GEMM, n=128)
@@ -104,16 +139,19 @@ def test_the_busiest_thread_decides() -> None:
 
 def test_what_comes_from_memory_comes_in_long_pieces() -> None:
     """A hundred B of 400 KB: two panels of A meet each, so that one of four vectors is a quarter of the
-    pieces of one; of an array that L3 holds it costs what passes there.
+    pieces of one; of an array that L3 or L2 holds it costs what passes there.
     """
     gemm = GemmContext(10, 100, 1000, F32, 100, ALONG_K, ALONG_ROWS, ALONG_ROWS)
     tiles = [CpuTuning(5, 16 * v, 10, 112 if v == 1 else 128, 1008, 16, "k_blocked", "b") for v in (1, 4)]
-    far, near = (replace(AVX512, prices=replace(FREE, **{p: 1.0})) for p in ("far_row", "passing_row"))
+    names = "far_row", "passing_row", "met_row"
+    far, near, nearest = (replace(AVX512, prices=replace(FREE, **{p: 1.0})) for p in names)
     one, four = (cycles(t, gemm, far) - cycles(t, gemm, replace(AVX512, prices=FREE)) for t in tiles)
     assert 0 < four < one / 3
     assert cycles(tiles[0], gemm, near) == cycles(tiles[0], gemm, replace(AVX512, prices=FREE))
-    held = replace(gemm, b=replace(ALONG_ROWS, elements=100_000))
-    assert cycles(tiles[0], held, near) > cycles(tiles[0], held, far)
+    held = replace(gemm, b=replace(ALONG_ROWS, elements=250_000))
+    assert cycles(tiles[0], held, near) > cycles(tiles[0], held, nearest) > cycles(tiles[0], held, far)
+    small = replace(gemm, b=replace(ALONG_ROWS, elements=100_000))
+    assert cycles(tiles[0], small, nearest) > cycles(tiles[0], small, near) == cycles(tiles[0], small, far)
 
 
 def test_few_rows_do_not_part_b_into_columns() -> None:
