@@ -41,7 +41,7 @@ def joined(parts: Sequence[Program]) -> Program:
 
 
 def _greatest(parts: Sequence[Program]) -> tuple[Buffer, ...]:
-    """Of each array of a workspace, the one of most elements: what one bucket leaves zero serves all."""
+    """The largest of each array of a workspace: what one bucket leaves zero serves all."""
     found: dict[str, Buffer] = {}
     for buffer in (buffer for part in parts for buffer in part.workspace):
         other = found.setdefault(buffer.name, buffer)
