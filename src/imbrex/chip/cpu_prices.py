@@ -59,6 +59,8 @@ class Prices:
     wake: float = 8_000.0  # until a second thread of the pool is at work, and has the operands in its caches
     stream: Level = Level(0.001, 0.004, 0.03)  # B, packed
     apart: Level = Level(0.001, 0.004, 0.03)  # B, read in place, whose rows lie apart
+    streams: float = 0.0  # rows of C that are stored a tile at a time and foreseen all the same
+    begun: float = 0.0  # a row of C beyond L2 of which a block of columns has a part, where A stays
     put_down: float = 0.0  # a byte of rows of B that are packed as a whole, on its way to L2
     visited: float = 0.0  # a byte of such a B that several panels of A meet, each time
     lookup: float = 0.0  # a page of such a B that the core has to find anew: more than it has at hand
@@ -108,6 +110,9 @@ MESH_PRICES = replace(
     stream=Level(0.001, 0.03, 0.04),
     apart=Level(0.003, 0.03, 0.04),
     flow=Level(0.0005, 0.02, 0.03),
+    streams=32.0,
+    begun=120.0,
+    arrival=600.0,
     put_down=0.12,
     least_step=128,
     met=0.01,
@@ -120,7 +125,9 @@ MESH_PRICES = replace(
 )
 """Intel's servers from Sapphire Rapids on, whose L3 lies on a mesh: fitted by `imbrex tune --calibrate` to a
 virtual machine of an Emerald Rapids; those of L3 and memory set by hand, as picks for larger products want,
-and `put_down` for 27 products of 4 to 64 rows, whose picks are 7.2 % behind the best of nine, 7.9 without it.
+and `put_down` for 27 products of 4 to 64 rows, whose picks are 7.2 % behind the best of nine, 7.9 without it,
+and `begun` and `arrival` for outer products on one thread and two, of which such rows take 70 to 210 cycles
+each, and rows of tiles where B stays 26 to 60.
 `broadcast`, `feed`, `apart.l2` and what stands from `least_step` on were set for 36 products of 4 to 113
 rows and some ten tunings of each, of which the model's first is 3 % behind the best in the mean, 10 % before.
 """

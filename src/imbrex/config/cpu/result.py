@@ -52,12 +52,17 @@ def _vectors_of_columns(plan: CpuPlan, columns: int) -> int:
 
 def awaited(plan: CpuPlan, machine: CpuMachine) -> float:
     """Cycles in which rows of C come that nobody foresees: where B stays, those of a tile follow no others,
-    and are fetched while it multiplies, which takes too short for few k.  None where C or its rows are near.
+    and are fetched while it multiplies, which takes too short for few k; where A stays, so do those of the
+    first tile in each block of columns but one.  None where C or its rows are near, or where these are so
+    few that the core foresees each of them.
     """
-    gemm, t, arrival = plan.oriented, plan.tuning, machine.prices.arrival
+    gemm, t, prices = plan.oriented, plan.tuning, machine.prices
     row_bytes = gemm.n * plan.context.dtype.output.bytes
-    is_near = gemm.m * row_bytes <= machine.l2_bytes or row_bytes < PAGE
-    if t.stationary == "a" or is_near or gemm.c.step[1] != 1 or gemm.c.run[1] < min(gemm.n, SAMPLE):
+    is_near = gemm.m * row_bytes <= machine.l2_bytes or row_bytes < PAGE or gemm.m <= prices.streams
+    if is_near or gemm.c.step[1] != 1 or gemm.c.run[1] < min(gemm.n, SAMPLE):
         return 0.0
     hidden = plan.block_k * t.m_per_thread * t.vectors / machine.fma_per_cycle
-    return plan.k_iterations * plan.row_panels * plan.column_panels * max(0.0, arrival - hidden)
+    tiles, arrival = plan.column_panels, prices.arrival
+    if t.stationary == "a":
+        tiles, arrival = plan.blocks[1] - 1, prices.begun * t.m_per_thread
+    return plan.k_iterations * plan.row_panels * tiles * max(0.0, arrival - hidden)

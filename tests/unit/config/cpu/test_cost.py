@@ -274,6 +274,26 @@ def test_rows_of_c_are_awaited_where_few_multiply_adds_hide_them() -> None:
     assert lost(passes, gemm) == lost(long, replace(gemm, k=32)) == lost(stays, replace(gemm, n=512)) == 0
 
 
+def test_rows_of_c_begin_with_each_block_of_columns_where_a_stays() -> None:
+    """The same C in four blocks of columns: three times 64 rows, less what 16 k of a panel of 8 hide."""
+    gemm = GemmContext(64, 16384, 16, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+    begun, free = (replace(AVX512, prices=replace(FREE, begun=price)) for price in (50.0, 0.0))
+    cut = CpuTuning(8, 32, 64, 4096, 16, 16, "k_blocked", "a")
+    whole, stays = replace(cut, n_per_block=16384), replace(cut, stationary="b")
+    found = [cycles(t, gemm, begun) - cycles(t, gemm, free) for t in (cut, whole, stays)]
+    assert found == pytest.approx([8 * 3 * (8 * 50 - 128), 0, 0])
+
+
+def test_few_rows_of_c_are_foreseen() -> None:
+    gemm = GemmContext(64, 16384, 16, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+    tile = CpuTuning(8, 32, 64, 16384, 16, 16, "k_blocked", "b")
+    of = [
+        cycles(tile, gemm, replace(AVX512, prices=replace(FREE, arrival=200.0, streams=streams)))
+        for streams in (0.0, 63.0, 64.0)
+    ]
+    assert of[0] == of[1] > of[2] == cycles(tile, gemm, replace(AVX512, prices=FREE))
+
+
 def test_rows_that_pass_once_are_no_more_than_the_hardware_foresees() -> None:
     """As dot products of rows of A with one column; where columns fill vectors, rows are fetched ahead."""
     priced = replace(AVX512, prices=replace(FREE, unforeseen=1.0))
