@@ -71,7 +71,7 @@ def captured(file: Path, sizes: Mapping[str, int], left_open: OpenSize | None = 
         given = [dict(sizes)]
         if left_open is not None:
             given = [{**sizes, left_open.name: number} for number in left_open.numbers]
-        every = [_values_at(onnx, model, of) for of in given]
+        read = [_read(onnx, model, of) for of in given]
     except OSError as error:
         raise Diagnostic(f"cannot read '{file}': {(error.strerror or str(error)).lower()}") from None
     except Diagnostic:
@@ -79,16 +79,18 @@ def captured(file: Path, sizes: Mapping[str, int], left_open: OpenSize | None = 
     except Exception as error:  # onnx's own, protobuf's
         raise Diagnostic(f"'{file}' is no model of ONNX that can be read: {error}") from error
     tally = Tally()
-    for node in model.graph.node:
+    nodes, every = read[0][0], [values for _, values in read]
+    for node in nodes:
         _note(tally, onnx, node, every, left_open)
     return tally
 
 
-def _values_at(onnx: Any, model: Any, sizes: Mapping[str, int]) -> Values:
-    """What is known of values where dimensions have these numbers."""
+def _read(onnx: Any, model: Any, sizes: Mapping[str, int]) -> tuple[Sequence[Any], Values]:
+    """The nodes, with the pads that count, and what is known of values where sizes are these numbers."""
     bound = onnx.ModelProto.FromString(model.SerializeToString())
     open_sizes = _bind(bound.graph, sizes)
-    return _values(onnx, inferred(onnx, bound).graph, open_sizes)
+    values = _values(onnx, inferred(onnx, bound).graph, open_sizes)
+    return bound.graph.node, values
 
 
 def _bind(graph: Any, sizes: Mapping[str, int]) -> frozenset[str]:
