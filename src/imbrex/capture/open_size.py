@@ -6,12 +6,12 @@ size; one that has as many images, or as many rows, for each of it is open in th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from shlex import quote
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.problem import Conv2d, Problem
+from imbrex.problem import Problem
 
 __all__ = ["OpenSize"]
 
@@ -34,21 +34,11 @@ class OpenSize:
         one, other = found
         if one == other:
             return one
-        for opened in self._opened(other):
-            size = opened.run_time
-            assert size is not None, opened
-            if opened.at(size.most // self.most * (self.most - 1)) == one:
+        each, rest = divmod(other.outermost[1], self.most)
+        if rest == 0:
+            opened = other.open(each * self.least, each * self.most)
+            if opened.at(each * (self.most - 1)) == one:
                 return opened
         option = f"--size {quote(self.name + '=N')}"
         message = f"'{self.name}' is more or other than the number of its images or rows; give {option}"
         raise Diagnostic(message)
-
-    def _opened(self, problem: Problem) -> Iterator[Problem]:
-        """The problem with each size open that may be, where it is a multiple of this one."""
-        if isinstance(problem, Conv2d):
-            if problem.n % self.most == 0:
-                yield replace(problem, least_n=problem.n // self.most * self.least)
-            return
-        name, size = ("k", problem.k) if problem.transpose_a else ("m", problem.m)
-        if size % self.most == 0:
-            yield problem.open(size // self.most * self.least, size, name)

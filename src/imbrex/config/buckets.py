@@ -8,8 +8,9 @@ products, the phases of a strided gradient, a bucket has all of them, with one e
 tunings are one.  All have the algorithm of the greatest size.  A kernel that is told its size multiplies as
 the kernel of that size and tuning does, bit by bit.
 
-What is summed over, k of a product or the images of a gradient by filters, decides no block of the result,
-and a CPU sums element by element in the order of k, however many there are.  Whether last columns are summed
+What is summed over, k of a product or the images of a gradient by filters, decides no block of the result.
+Workgroups of a GPU that share a tile have equal parts of its steps; a CPU sums element by element in the
+order of k, however many there are.  Whether last columns are summed
 along k, lane by lane, does depend on how many there are, and on the number of rows, and is found when the
 kernel runs as it is for a fixed number (`with_columns` and `with_columns_of` of product.h).
 """
@@ -197,7 +198,7 @@ def buckets(request: Request, configuration: Configuration) -> Iterator[tuple[Re
             message = f"tunings of a run-time {size.name} ascend within {size}, the last without 'upto'"
             raise Diagnostic(f"{message}; got {_upto(configuration)}")
         alone = replace(configuration, products=own)
-        yield replace(request, problem=_ranged(problem, least, most)), alone
+        yield replace(request, problem=problem.open(least, most)), alone
         least = most + 1
 
 
@@ -213,14 +214,6 @@ def _groups(of: Configuration) -> list[tuple[int | None, tuple[TunedProduct, ...
     """The end of each bucket, and its products as those of a fixed size."""
     found = groupby(of.products, lambda product: product.upto)
     return [(upto, tuple(replace(product, upto=None) for product in own)) for upto, own in found]
-
-
-def _ranged(problem: Problem, least: int, most: int) -> Problem:
-    if isinstance(problem, Conv2d):
-        return replace(problem, n=most, least_n=least)
-    size = problem.run_time
-    assert size is not None, problem
-    return problem.open(least, most, size.name)
 
 
 def tile_of(tuning: Tuning, problem: Problem) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -58,19 +58,15 @@ def open_problem(problem: Problem) -> Problem | None:
     Rows of a transposed A are k, the terms of the sums.
     """
     try:
-        if isinstance(problem, Conv2d):
-            return replace(problem, n=MOST_IMAGES, least_n=1) if problem.n <= MOST_IMAGES else None
-        name, rows = ("k", problem.k) if problem.transpose_a else ("m", problem.m)
-        return problem.open(1, MOST_ROWS, name) if rows <= MOST_ROWS else None
+        most = MOST_IMAGES if isinstance(problem, Conv2d) else MOST_ROWS
+        return problem.open(1, most) if _number(problem) <= most else None
     except Diagnostic:
         return None
 
 
 def _number(problem: Problem) -> int:
     """Images, or rows as A lies."""
-    if isinstance(problem, Conv2d):
-        return problem.n
-    return problem.k if problem.transpose_a else problem.m
+    return problem.outermost[1]
 
 
 def kernel_of(

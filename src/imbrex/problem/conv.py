@@ -113,6 +113,15 @@ class Conv2d:
         return self if self.run_time is None else replace(self, n=self.run_time.expect(size), least_n=None)
 
     @property
+    def outermost(self) -> tuple[str, int]:
+        """The size that may be open, by its name: images."""
+        return "n", self.n
+
+    def open(self, least: int, most: int) -> Conv2d:
+        """The problem with that range as its images."""
+        return replace(self, n=most, least_n=least)
+
+    @property
     def roles(self) -> tuple[Role, Role, Role]:
         return ("filter", "input", "output")
 

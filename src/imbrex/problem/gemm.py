@@ -181,9 +181,14 @@ class Gemm:
             case m:
                 return replace(self, m=m.expect(size), least_m=None)
 
-    def open(self, least: int, most: int, name: str = "m") -> Gemm:
-        """The problem with that range as its run-time size, m or k."""
-        if name == "k":
+    @property
+    def outermost(self) -> tuple[str, int]:
+        """The size that may be open, by its name: rows of A as they lie."""
+        return ("k", self.k) if self.transpose_a else ("m", self.m)
+
+    def open(self, least: int, most: int) -> Gemm:
+        """The problem with that range as its outermost size."""
+        if self.transpose_a:
             return replace(self, k=most, least_k=least)
         return replace(self, m=most, least_m=least)
 
