@@ -155,8 +155,8 @@ class ConsumersPlan(ABC, Generic[T_co]):
         return accumulators(self.tuning, self.context.summed)
 
     @property
-    def is_plain(self) -> bool:
-        """Do registers of a consumer hold sums and nothing that an epilogue or a copy wants?"""
+    def is_copied(self) -> bool:
+        """Does the copy engine bring all, so that lanes keep sums and what an epilogue wants?"""
         return False
 
     @cached_property
