@@ -53,7 +53,7 @@ def hold(consumers: int, sums: int) -> bool:
 
 
 def may_hold(consumers: int, sums: int, is_finished: bool) -> bool:
-    """And where the copy engine loads?  is_finished: does an epilogue follow?"""
+    """Do they where the copy engine loads?  is_finished: does an epilogue follow?"""
     return sums <= _most(consumers, True, is_finished) * WARPGROUP
 
 
