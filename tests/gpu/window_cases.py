@@ -129,20 +129,16 @@ WEIGHT_PLANES: tuple[tuple[int, Shape], ...] = (
     (8, {"groups": 8, "h": 6, "w": 24, "y": 2, "pad_h": (1, 0)}),
     (8, {"groups": 8, "h": 13, "w": 48, "y": 2, "pad_h": (0, 1)}),
 )
-"""The same, whose planes have lines of whole pieces, or two of them have."""
+"""The same, whose planes have lines of whole pieces, or two of them have; some of them are copied."""
 PLANE_SHARES: tuple[tuple[str, Shape], ...] = (
-    ("1,1,3,64,9,64,4,7,6,2", {"h": 21, "w": 56}),
-    ("1,4,6,64,9,64,4,5,2,1", {"h": 21, "w": 56}),
-    ("1,2,6,64,9,64,4,5,2,1", {"h": 22, "w": 56}),
     ("1,2,2,64,9,64,4,2,6,2", {"h": 22, "w": 56}),
     ("1,4,4,64,9,64,4,3,3,1", {"h": 10, "w": 40}),
     ("1,1,1,64,9,64,4,2,8,2", {"h": 9, "w": 64}),
     ("1,4,4,32,9,64,4,2,4,2", {"h": 28, "w": 28}),
-    ("1,4,12,32,9,64,4,2,2,1", {"h": 28, "w": 28}),
     ("1,2,2,32,9,64,4,2,8,2", {"h": 14, "w": 28}),
-    ("2,4,8,32,9,64,4,2,2,1", {"h": 4, "w": 16}),
+    ("1,4,4,32,9,64,4,2,4,2", {"h": 4, "w": 16}),
 )
-"""Tunings that read planes, with a halo and with lines that are kept."""
+"""Tunings that read planes, and keep lines for the next ones."""
 SHARES = (
     "1,4,6,56,9,64,1,7,2,3",
     "2,2,4,56,9,64,1,3,2,3",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import gcd, inf, prod
+from math import inf, prod
 from typing import Final
 
 from imbrex.cached import cached_property
@@ -24,7 +24,7 @@ from imbrex.view.conv.weight_raster import WeightRaster
 from imbrex.view.copy.channels_last import is_channels_last
 from imbrex.view.gemm.product import GemmView
 from imbrex.view.mma.hopper import ROWS
-from imbrex.view.stage.plane_stage import COLUMNS, halo_lines, line_of, lines_abreast
+from imbrex.view.stage.plane_stage import WINDOW, line_of, lines_abreast
 from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["WeightWindows"]
@@ -72,13 +72,10 @@ class WeightWindows:
         block = block_of(raster.channels, self.dtype)
         assert block, raster
         blocks = raster.groups * (raster.filters // ROWS) * (raster.channels // block)
-        line, halo, full = least_line(w), raster.halo, w.out + w.span
-        if count := self.in_planes:
-            line = full = line_of(w.out, self.dtype.bytes)
-            halo = halo_lines(h.window, h.before, count)
-        keeps = self.in_planes > 0 and (h.window, h.before, h.out) == (COLUMNS, COLUMNS // 2, h.image)
-        shape = raster.images, h.out, line, full, halo, raster.taps
-        return Pixels(*shape, block, self._diagonal, blocks, keeps)
+        is_kept = self.in_planes > 0
+        line = line_of(w.out, self.dtype.bytes) if is_kept else least_line(w)
+        shape = raster.images, h.out, line, w.out + w.span, raster.halo, raster.taps
+        return Pixels(*shape, block, self._diagonal, blocks, is_kept)
 
     def view(self, tuning: HaloWeightTuning) -> GemmView:
         """The products that a tuning is for; a Diagnostic where its lines are too short."""
@@ -100,13 +97,12 @@ class WeightWindows:
     @cached_property
     def in_planes(self) -> int:
         """Lines of a group, where warps read both arrays' planes (`view.stage.plane_stage`); else 0."""
-        conv, h, w = self.conv, self.conv.height, self.conv.width
+        conv, axes = self.conv, (self.conv.height, self.conv.width)
         planes = tuple(tuple(d.name for d in dims[-2:]) for dims in (conv.input, conv.output))
-        count = lines_abreast(gcd(h.image, h.out), w.out, self.dtype.bytes) or 0
-        is_whole = count > 0 and count == lines_abreast(h.image, w.out, self.dtype.bytes) and w.out == w.image
-        is_centred = (w.window, w.before) == (COLUMNS, COLUMNS // 2) and h.before >= 0
-        serves = planes == (("hi", "wi"), ("ho", "wo")) and is_whole and is_centred and self._diagonal > 1
-        return count if serves else 0
+        is_centred = all((x.window, x.before, x.out) == (WINDOW, WINDOW // 2, x.image) for x in axes)
+        if planes != (("hi", "wi"), ("ho", "wo")) or not is_centred or self._diagonal == 1:
+            return 0
+        return lines_abreast(conv.height.out, conv.width.out, self.dtype.bytes) or 0
 
     @property
     def _diagonal(self) -> int:
@@ -134,22 +130,21 @@ class WeightWindows:
 
     def reads_planes(self, tuning: HaloWeightTuning) -> bool:
         """Are the stages of a tuning whole rows of shared memory, of planes that serve?"""
-        if self.refused or not self.in_planes or not tuning.by_warps:
+        if self.refused or not self.in_planes:
             return False
-        of, is_whole = self.pixels, tuning.rows % self.in_planes == 0 and tuning.width == self.pixels.line
-        if not is_whole or tuning.consumers > MOST_OF_PLANES:
+        if tuning.images > 1 or tuning.rows % self.in_planes or tuning.width != self.pixels.line:
             return False
-        return of.keeps and tuning.images == 1 if tuning.streams else tuning.loaded == tuning.rows + of.halo
+        return 0 < tuning.streams <= MOST_OF_PLANES
 
     def legal(self) -> Iterator[HaloWeightPlan]:
         of = self.pixels
         plain = WeightRaster(self.conv, 1, of.rows, of.line, of.channels, 1)
         context = context_of(plain.view, self.dtype)
         for tuning in halo_weight_space(of, self.dtype, self.machine):
-            k = self._raster(tuning).steps * tuning.k_per_block
-            plan = tuning.plan(replace(context, g=context.g * tuning.shares, k=k), self.machine)
             if self.in_planes and not self.reads_planes(tuning):
                 continue
+            k = self._raster(tuning).steps * tuning.k_per_block
+            plan = tuning.plan(replace(context, g=context.g * tuning.shares, k=k), self.machine)
             if check(tuning, plan.context, self.machine):
                 continue
             stages = stages_that_fit(plan, self.machine)

@@ -29,7 +29,8 @@ class Pixels(NamedTuple):
 
     full: pixels of a line that no window runs over the end of.  halo: further lines that windows want.
     diagonal: into so many blocks filters and channels may be cut, that alone are wanted.  blocks: of ROWS
-    filters and of channels, of all groups.  keeps: may warps keep lines that windows want of the step before?
+    filters and of channels, of all groups.  is_kept: do warps keep the lines that windows want of the step
+    before?
     """
 
     images: int
@@ -41,7 +42,7 @@ class Pixels(NamedTuple):
     channels: int
     diagonal: int
     blocks: int
-    keeps: bool = False
+    is_kept: bool = False
 
     def tiles(self, images: int, rows: int) -> int:
         """Steps of all images."""
@@ -60,23 +61,17 @@ def halo_weight_space(of: Pixels, dtype: DType, machine: GpuMachine) -> Iterator
         tiles, by_warps = of.tiles(images, rows), diagonal > 1
         if by_warps and line % PIXELS:
             continue
-        lines = rows + of.halo + (line < of.full)
+        loaded, parts = rows + of.halo + (line < of.full), tiles
+        if of.is_kept:  # consumers have an image each, in turn
+            loaded, parts = rows, -(-of.images // consumers)
         wanted = {
             max(1, rounds * machine.compute_units // of.blocks) for rounds in ((1,) if by_warps else (1, 2))
         }
         stages = LEAST_STAGES * (consumers if by_warps else 1)
-        for loaded, parts in _loads(of, lines, tiles, consumers if by_warps and images == 1 else 0, rows):
-            for shares in sorted({-(-parts // -(-parts // min(n, parts))) for n in wanted}):
-                yield HaloWeightTuning(
-                    images, rows, loaded, line, of.taps, of.channels, diagonal, shares, stages, consumers
-                )
-
-
-def _loads(of: Pixels, lines: int, tiles: int, streams: int, rows: int) -> Iterator[tuple[int, int]]:
-    """Lines that are loaded, and what is dealt out to shares: tiles, or as many images as take turns."""
-    yield lines, tiles
-    if of.keeps and streams:
-        yield rows, -(-of.images // streams)
+        for shares in sorted({-(-parts // -(-parts // min(n, parts))) for n in wanted}):
+            yield HaloWeightTuning(
+                images, rows, loaded, line, of.taps, of.channels, diagonal, shares, stages, consumers
+            )
 
 
 def _teams(of: Pixels, dtype: DType, machine: GpuMachine) -> Iterator[tuple[int, int]]:

@@ -9,13 +9,12 @@ from typing import Literal
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import var
-from imbrex.index.map import Map
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.reader import Reader, element_type
 from imbrex.lower.warpgroup.pipeline import Stage
 from imbrex.lower.warpgroup.stage import operand, operand_map, served
 from imbrex.view.stage.halo_tile import HaloTile
-from imbrex.view.stage.plane_stage import COLUMNS, PlaneStage, lines_abreast
+from imbrex.view.stage.plane_stage import PlaneStage, lines_abreast
 from imbrex.view.stage.tap_tile import PIXELS, TapTile, uneven
 from imbrex.view.tensor import Planes, Product, halo_access, plane_access
 
@@ -52,22 +51,14 @@ def _unfit(tuning: HaloWeightTuning, windows: HaloTile) -> str | None:
 
 def plane_stage(op: WarpgroupGemmOp, tuning: HaloWeightTuning) -> PlaneStage:
     """The stage of an operation whose A runs along pixels."""
-    map = operand_map(op, "b")
-    size, (height, width), t = element_type(op.a).bytes, map.lower[-2:], tuning
-    image = _lines_before(map), height.size, width.size
-    if t.by_warps and lines_abreast(height.size, width.size, size):
-        shape = t.images, t.rows, t.taps // COLUMNS, *image, t.m_per_block, t.channels, size
-        stage = PlaneStage(*shape, t.streams)
-        if t.rows % stage.abreast == 0 and (stage.depth, stage.loaded) == (t.k_per_block, t.loaded_pixels):
+    size, (height, width), t = element_type(op.a).bytes, operand_map(op, "b").lower[-2:], tuning
+    abreast = lines_abreast(height.size, width.size, size)
+    if abreast and t.rows % abreast == 0 and t.streams and t.images == 1:
+        stage = PlaneStage(t.rows, height.size, width.size, t.channels, size, t.streams)
+        if stage.line == t.width:
             return stage
     message = f"steps of {t.k_per_block} pixels, {t.loaded_pixels} with their halo"
     raise Diagnostic(f"{message}, are not lines of {width.size} for warps")
-
-
-def _lines_before(map: Map) -> int:
-    """Lines of an image that its first window wants: the first pixel's, at the first tap."""
-    (*_, high, _), _ = map.evaluate([0] * len(map.upper))
-    return -int(high)
 
 
 def planes(op: WarpgroupGemmOp, which: Literal["a", "b"], stage: PlaneStage, reader: Reader) -> Stage:
@@ -75,4 +66,4 @@ def planes(op: WarpgroupGemmOp, which: Literal["a", "b"], stage: PlaneStage, rea
     buffer, map = operand(op, which, reader)
     lines = Planes(map, stage, which, op.grid_.m_blocks if which == "a" else 1)
     otherwise = f"{which.upper()}'s planes do not come into shared memory once"
-    return Stage(buffer, lines.tile.stored, served(plane_access(lines, buffer.dtype), otherwise))
+    return Stage(buffer, stage.stored, served(plane_access(lines, buffer.dtype), otherwise))
