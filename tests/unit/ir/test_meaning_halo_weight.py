@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.pairs import one_in
 
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.plan import HaloWeightTuning
 from imbrex.ir.ops import WarpgroupGemmOp
 from imbrex.ir.source import InvalidOp
 

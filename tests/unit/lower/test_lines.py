@@ -184,7 +184,7 @@ def test_lines_that_do_not_exist_are_left_out() -> None:
 
 
 REFUSED = [
-    ("4,14,16,3,3,16,32,1,2,2,cooperative", "3 x 3 taps of 16 channels are not the 288 of gemmK"),
+    ("4,14,16,3,3,16,32,1,2,2,cooperative", "9 taps of 16 channels are not the 288 of gemmK"),
     (
         "2,14,16,3,3,32,32,1,2,2,cooperative",
         "a line of each image has 32 pixels in all, not a multiple of 64",

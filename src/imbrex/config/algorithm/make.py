@@ -19,11 +19,9 @@ from imbrex.config.algorithm.phases import are_apart
 from imbrex.config.algorithm.product import End, Launch, Product, Products, product_of, reached
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.algorithm.windows import windows_of
-from imbrex.config.halo.choice import Windows
-from imbrex.config.halo.plan import HaloTuning, LinesTuning, WindowTuning
+from imbrex.config.halo.choice import WeightWindows, Windows
+from imbrex.config.halo.plan import HaloTuning, HaloWeightTuning, LinesTuning, WindowTuning
 from imbrex.config.halo.space import diagonal_of
-from imbrex.config.halo_weight.choice import WeightWindows
-from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Map
@@ -69,7 +67,7 @@ class Made:
     between: Interleave | ShareSum | None = None
     fills: bool = False
     adds: bool = False
-    tuning: WindowTuning | HaloWeightTuning | None = None
+    tuning: WindowTuning | None = None
     diagonal: int = 1
     taps: RowTaps | None = None
 

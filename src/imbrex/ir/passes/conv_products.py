@@ -23,8 +23,7 @@ from xdsl.passes import ModulePass
 
 from imbrex.config import tuning
 from imbrex.config.algorithm.make import OPERANDS, Made, halo, whole_images
-from imbrex.config.halo.plan import WindowTuning
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.plan import HaloWeightTuning, ImageTuning
 from imbrex.index.query import is_injective
 from imbrex.ir.attrs import Names, Sizes
 from imbrex.ir.chain import map_of
@@ -94,7 +93,7 @@ class Halo(ModulePass):
 
 def _raster(op: ConvOp, run: Run) -> None:
     task, given = task_of(op), None if op.tuning is None else op.tuning.data
-    own = HaloWeightTuning if task.is_backward_weight else WindowTuning
+    own = HaloWeightTuning if task.is_backward_weight else ImageTuning
     if given is not None and not isinstance(given, own):
         got = tuning.with_article(given.kind)
         where = "'halo' of backward weight" if task.is_backward_weight else "'halo'"

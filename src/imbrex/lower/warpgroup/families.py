@@ -13,8 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from imbrex.config.halo.plan import HaloTuning, LinesTuning
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.plan import HaloTuning, HaloWeightTuning, LinesTuning
 from imbrex.config.warpgroup.consumers import accumulators
 from imbrex.config.warpgroup.instruction import instruction_of
 from imbrex.config.warpgroup.plan import WarpgroupTuning

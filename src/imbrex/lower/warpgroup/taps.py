@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.plan import HaloWeightTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import var
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
