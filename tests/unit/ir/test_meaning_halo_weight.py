@@ -34,7 +34,7 @@ OUT_OF_PLANES = [
     Windows(
         weights(64, 4, 12, 64, n=2, groups=8, **PLANES), "v1:halo_weight:1,4,4,32,9,64,4,2,4,2", "halo:8"
     ),
-    Windows(weights(64, 4, 8, 64, n=1, groups=4, **PLANES), "v1:halo_weight:1,2,6,32,9,64,4,2,4,2", "halo:4"),
+    Windows(weights(64, 4, 8, 64, n=1, groups=4, **PLANES), "v1:halo_weight:1,2,2,32,9,64,4,1,4,2", "halo:4"),
 ]
 
 
