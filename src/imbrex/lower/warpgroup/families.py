@@ -32,7 +32,6 @@ from imbrex.lower.warpgroup.parts import (
     ClusterK,
     Dealt,
     Dense,
-    LineWork,
     Multiply,
     OneTile,
     Phases,
@@ -49,7 +48,6 @@ from imbrex.lower.warpgroup.parts import (
     Tiles,
     WarpPlanes,
     WarpRaster,
-    WindowRows,
     Work,
     Workspace,
 )
@@ -117,15 +115,14 @@ def _raster(op: WarpgroupGemmOp, tuning: HaloTuning, reader: Reader) -> Pipeline
 
 
 def _lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> Pipeline:
-    by = by_lines(op, tuning, reader)
-    rows = instruction_of(element_type(op.a), by.filter.rows * by.filter.each, reader.gpu)
+    a, b, work, multiply = by_lines(op, tuning, _tiles(op), reader)
     return Pipeline(
-        a=by.a,
-        b=by.b,
+        a=a,
+        b=b,
         stages=tuning.stages,
-        work=LineWork(_tiles(op), tuning.line, tuning.window_rows, by.exists, by.streams),
+        work=work,
         team=Streams(tuning.consumers, in_turn=tuning.pingpong),
-        multiply=WindowRows(rows, by.tile, by.filter),
+        multiply=multiply,
         sums=Slots(_layout(op, reader), accumulators(tuning), tuning.window_rows),
         c=drain(op, reader),
         machine=reader.gpu,
@@ -242,7 +239,7 @@ def _of_taps(op: WarpgroupGemmOp, tuning: HaloTuning, channels: int, reader: Rea
     depth, blocks = tuning.k_per_block, tuning.diagonal
     if blocks == 1:
         return Dense(_layout(op, reader), depth)
-    block = instruction_of(element_type(op.a), tuning.n_per_block // blocks, reader.gpu)
+    block = instruction_of(element_type(op.a), tuning.instruction_columns, reader.gpu)
     return Blocks(block, depth, blocks, channels)
 
 

@@ -4,39 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from imbrex.config.halo.plan import LinesTuning
+from imbrex.config.warpgroup.instruction import instruction_of
 from imbrex.config.warpgroup.plan import major_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin, var
-from imbrex.index.rule import Guard
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.reader import Reader, element_type
+from imbrex.lower.warpgroup.parts import LineWork, Tiles, WindowRows
 from imbrex.lower.warpgroup.pipeline import Stage
 from imbrex.lower.warpgroup.stage import operand, operand_map, served
-from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.line_filter import LineFilter, Part
-from imbrex.view.stage.shared_tile import Major
-from imbrex.view.tensor import Box, Lines, Piece, Product, Refused, access, line_access
+from imbrex.view.tensor import Box, Halo, Piece, Product, Refused, access, line_access
 from imbrex.view.work.line_stream import LineStreams
 
-__all__ = ["ByLines", "by_lines"]
+__all__ = ["by_lines"]
 
 
-class ByLines(NamedTuple):
-    """How A and B come into shared memory, and in which steps: lines of pixels, where they exist."""
-
-    a: Stage
-    b: Stage
-    tile: HaloTile
-    filter: LineFilter
-    exists: Guard
-    streams: LineStreams
-
-
-def by_lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> ByLines:
-    """A product whose stages are lines of pixels; a Diagnostic where A's windows cannot be read so."""
+def by_lines(
+    op: WarpgroupGemmOp, tuning: LinesTuning, tiles: Tiles, reader: Reader
+) -> tuple[Stage, Stage, LineWork, WindowRows]:
+    """How A and B of a product line by line come into shared memory, in which steps, and how they are
+    multiplied; a Diagnostic where A's windows cannot be read so.
+    """
     buffer, map = operand(op, "a", reader)
     windows = Product(map, operand_map(op, "c"), tuning.m_per_block, tuning.channels)
     otherwise = "A's windows do not come into shared memory line by line"
@@ -44,26 +35,22 @@ def by_lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> ByLine
     taps, own = (found.slots, found.columns), (tuning.window_rows, tuning.window_columns)
     if taps != own:
         raise Diagnostic(f"A's windows have {taps} rows and columns, not {own}")
-    filters = tuning.filter(buffer.dtype.bytes, _major(op))
-    a = Stage(buffer, found.tile, found.box)
-    b = Stage(reader.root(op.b)[0], filters.tile, _box(op, found, filters), "kernel")
-    grid, workgroups = op.grid_, op.workgroups
-    shape = grid.m_blocks, tuning.lines, grid.g * grid.n_blocks
-    if workgroups % shape[2]:
-        raise Diagnostic(f"{workgroups} workgroups do not keep one of {shape[2]} parts of the filter each")
-    streams = LineStreams(*shape, workgroups, tuning.consumers)
-    return ByLines(a, b, found.tile, filters, found.exists, streams)
+    size = buffer.dtype.bytes
+    filters = tuning.filter(size, major_of(op.block.matrix_b_source_vector_read_dim == 1, size))
+    parts = tiles.batches * tiles.column_tiles
+    if tiles.workgroups % parts:
+        raise Diagnostic(f"{tiles.workgroups} workgroups do not keep one of {parts} parts of the filter each")
+    streams = LineStreams(tiles.row_tiles, tuning.lines, parts, tiles.workgroups, tuning.consumers)
+    instruction = instruction_of(buffer.dtype, tuning.instruction_columns, reader.gpu)
+    return (
+        Stage(buffer, found.tile, found.box),
+        Stage(reader.root(op.b)[0], filters.tile, _box(op, found, filters), "kernel"),
+        LineWork(tiles, tuning.line, tuning.window_rows, found.exists, streams),
+        WindowRows(instruction, found.tile, filters),
+    )
 
 
-def _major(op: WarpgroupGemmOp) -> Major:
-    """What lies together of the filter in shared memory."""
-    dtype, is_turned = element_type(op.b), op.block.matrix_b_source_vector_read_dim == 1
-    if is_turned and dtype.bytes != 2:
-        raise Diagnostic(f"gemmN lies together in memory, and wgmma takes {dtype} along k only")
-    return major_of(is_turned, dtype.bytes)
-
-
-def _box(op: WarpgroupGemmOp, lines: Lines, filters: LineFilter) -> Box:
+def _box(op: WarpgroupGemmOp, lines: Halo, filters: LineFilter) -> Box:
     """One box for each tap, block and position: those of a product whose tiles are blocks of one tap."""
     map, count = operand_map(op, "b"), op.grid_.n_blocks
     tiles = count * filters.diagonal

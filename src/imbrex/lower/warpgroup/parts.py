@@ -171,13 +171,13 @@ class ClusterK:
 @dataclass(frozen=True)
 class LineWork:
     """Consumers have streams of the lines of tiles.  Their steps are lines of pixels, `line` rows each, that
-    windows of `window_rows` want; a line whose number is outside of `exists` is zeros, and left out.
+    windows of `window_rows` want; a line that does not exist is zeros, and left out.
     """
 
     tiles: Tiles
     line: int
     window_rows: int
-    exists: Guard
+    exists: tuple[Guard, ...]
     streams: LineStreams
 
     @property
