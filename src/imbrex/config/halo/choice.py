@@ -26,10 +26,10 @@ from imbrex.view.conv.weight_raster import WeightRaster
 from imbrex.view.copy.channels_last import is_channels_last
 from imbrex.view.gemm.product import GemmView
 from imbrex.view.mma.hopper import ROWS
+from imbrex.view.stage.halo_tile import PIXELS
 from imbrex.view.stage.piece import piece_bytes
 from imbrex.view.stage.plane_stage import WINDOW, line_of, lines_abreast
 from imbrex.view.stage.shared_layout import PIECES
-from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["WeightWindows", "Windows"]
 

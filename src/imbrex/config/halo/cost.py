@@ -17,7 +17,7 @@ from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import norm
 from imbrex.config.warpgroup.tile import Multiplied
 from imbrex.view.mma.hopper import ROWS
-from imbrex.view.stage.tap_tile import PIXELS
+from imbrex.view.stage.halo_tile import PIXELS
 
 __all__ = ["HaloCost", "HaloWeightCost", "LinesCost"]
 

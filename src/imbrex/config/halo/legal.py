@@ -12,8 +12,8 @@ from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.plan import LEAST_STAGES
 from imbrex.numeral import counted
 from imbrex.view.mma.hopper import ROWS
+from imbrex.view.stage.halo_tile import PIXELS
 from imbrex.view.stage.shared_tile import SWIZZLES
-from imbrex.view.stage.tap_tile import PIXELS
 from imbrex.view.tensor.limit import MOST_BOX
 
 __all__ = ["HALO_RULES", "HALO_WEIGHT_RULES", "LINE_RULES"]

@@ -18,8 +18,8 @@ from imbrex.config.warpgroup.plan import LEAST_STAGES
 from imbrex.dtype import DType
 from imbrex.view.conv.raster import Raster
 from imbrex.view.mma.hopper import ROWS
+from imbrex.view.stage.halo_tile import PIXELS
 from imbrex.view.stage.shared_tile import SWIZZLES
-from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = [
     "Summed", "block_of", "channels_of", "diagonal_of", "halo_space", "halo_weight_space", "line_space",

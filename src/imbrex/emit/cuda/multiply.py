@@ -16,9 +16,9 @@ from imbrex.index.query import vector_width
 from imbrex.lower.warpgroup.parts import Blocks, Dense, WarpPlanes, WarpRaster, WindowRows
 from imbrex.lower.warpgroup.pipeline import Pipeline, Tile
 from imbrex.view.mma import Instruction
+from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.plane_stage import WINDOW, PlaneStage
 from imbrex.view.stage.shared_tile import Descriptor, Major
-from imbrex.view.stage.tap_tile import TapTile
 
 __all__ = ["functions", "sum_type", "units"]
 
@@ -129,17 +129,16 @@ def _window_rows(multiply: WindowRows) -> list[str]:
     ]
 
 
-def _raster(tile: TapTile, a: Tile) -> list[str]:
-    windows = tile.windows
-    (rows, line), (columns, _) = windows.taps
-    sizes = f"images = {windows.images}, strip = {windows.positions // line}, line = {line}"
+def _raster(tile: HaloTile, a: Tile) -> list[str]:
+    (rows, line), (columns, _) = tile.taps
+    sizes = f"images = {tile.images}, strip = {tile.positions // line}, line = {line}"
     k, d = var("k", a.k), var("d", a.d)
-    tap, channel = var("tap", rows * columns), var("channel", windows.channels)
+    tap, channel = var("tap", rows * columns), var("channel", tile.channels)
     (of_a,) = a.map.at([k, d]).coords
-    (of_b,) = tile.map.at([k, tap * windows.channels + channel]).coords
+    (of_b,) = tile.map.at([k, tap * tile.channels + channel]).coords
     parameters = "int32_t k, int32_t tap, int32_t channel"
     return [
-        f"static constexpr int {sizes}, channels = {windows.channels};",
+        f"static constexpr int {sizes}, channels = {tile.channels};",
         f"static constexpr int window_rows = {rows}, window_columns = {columns};",
         static("uint32_t", "a_byte", "int32_t k, int32_t d", c.index(of_a * tile.element_bytes)),
         static("uint32_t", "b_byte", parameters, c.index(of_b * tile.element_bytes)),

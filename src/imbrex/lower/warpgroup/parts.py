@@ -21,7 +21,6 @@ from imbrex.view.mma import Instruction
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.line_filter import LineFilter
 from imbrex.view.stage.plane_stage import PlaneStage
-from imbrex.view.stage.tap_tile import TapTile
 from imbrex.view.work.line_stream import LineStreams
 from imbrex.view.work.streamk import Plan
 
@@ -285,7 +284,7 @@ class WarpRaster:
     it turns on the way out of a raster.
     """
 
-    tile: TapTile
+    tile: HaloTile
     depth: int
     blocks: int
 

@@ -4,6 +4,7 @@ of planes, of which warps read all.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from imbrex.config.halo.plan import HaloWeightTuning
@@ -13,15 +14,14 @@ from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.reader import Reader, element_type
 from imbrex.lower.warpgroup.pipeline import Stage
 from imbrex.lower.warpgroup.stage import operand, operand_map, served
-from imbrex.view.stage.halo_tile import HaloTile
+from imbrex.view.stage.halo_tile import PIXELS, HaloTile
 from imbrex.view.stage.plane_stage import PlaneStage, lines_abreast
-from imbrex.view.stage.tap_tile import PIXELS, TapTile, uneven
 from imbrex.view.tensor import Planes, Product, halo_access, plane_access
 
 __all__ = ["plane_stage", "planes", "taps"]
 
 
-def taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> tuple[Stage, TapTile]:
+def taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> tuple[Stage, HaloTile]:
     """B as rasters of pixels.  A has zeros for those that are not to be multiplied."""
     buffer, map = operand(op, "b", reader)
     shape = tuning.k_per_block, tuning.channels
@@ -29,13 +29,13 @@ def taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> tuple
     otherwise = "B's windows do not come into shared memory once"
     found = served(halo_access(windows, buffer.dtype), otherwise)
     columns = found.tile.row * found.tile.taps[-1][0] if tuning.by_warps else tuning.own_columns
-    if reason := uneven(found.tile, columns) or _unfit(tuning, found.tile):
+    if reason := found.tile.uneven(columns) or _unfit(tuning, found.tile):
         raise Diagnostic(f"{otherwise}: {reason}")
     if found.tile.loaded > tuning.loaded_pixels:
         most = tuning.loaded_pixels
         raise Diagnostic(f"a raster of {found.tile.loaded} pixels does not fit in stages of {most}")
     box = found.box.over({"tile": var("step", op.grid_.k_steps)})  # tiles of pixels are steps of K
-    tile = TapTile(found.tile, columns)
+    tile = replace(found.tile, columns=columns)
     return Stage(buffer, tile, box), tile
 
 
