@@ -28,8 +28,7 @@ from imbrex.index.map import Map
 from imbrex.problem.conv import Direction
 from imbrex.problem.layout import Role
 from imbrex.view.conv import implicit_gemm
-from imbrex.view.conv.phase_rows import leaves_rows
-from imbrex.view.conv.phase_tiles import PhaseTile, phase_tiles
+from imbrex.view.conv.phase_tiles import PhaseTile, phase_tile
 from imbrex.view.conv.row_taps import RowTaps, abreast, row_taps
 from imbrex.view.conv.share_sum import ShareSum
 from imbrex.view.conv.whole_images import whole_images as images_view
@@ -106,8 +105,7 @@ def _backward_data(task: ConvTask, form: GemmForm) -> Made:
         is_written = implicit_gemm.windows_are_apart(conv) and implicit_gemm.windows_meet_everything(conv)
         return Made("backward_data_v1r1", views, fills=not is_written, adds=True)
     if form.phases == "shared":
-        tiles = phase_tiles(conv, form.channel_multiple, VECTOR_BYTES // task.stored.bytes)
-        return Made(name, tiles, fills=leaves_rows(conv.height))
+        return Made(name, (phase_tile(conv, form.channel_multiple, VECTOR_BYTES // task.stored.bytes),))
     views = tuple(implicit_gemm.backward_data_v4r1(conv, form.taps_first, form.channel_multiple))
     if form.phases == "apart" and are_apart(task):
         dense = tuple(replace(view, c=Map(view.c.layers[:-1])) for view in views)
