@@ -27,7 +27,7 @@ CASES = [
         algorithm="halo:4",
     ),
     Windows(weights(32, 5, 7, 64, n=1), "v1:halo_weight:1,4,6,16,9,32,1,2,2,3", "halo:1"),
-    Windows(weights(16, 3, 3, 64, n=3), "v1:halo_weight:2,4,6,4,9,16,1,2,3,3", "halo:1"),
+    Windows(weights(16, 3, 3, 64, n=3), "v1:halo_weight:1,4,6,4,9,16,1,2,3,3", "halo:1"),
 ]
 PLANES = {"input_layout": "NCHW", "output_layout": "NKHW", "filter_layout": "KCYX"}
 OUT_OF_PLANES = [

@@ -116,12 +116,10 @@ class Windows:
             yield from space.line_space(self.raster, window, self.dtype, self.machine)
 
     def _product(self, tuning: ImageTuning) -> RasterProduct:
-        """Lines of an image in whole tiles; of tiles of several images, each has all lines of one."""
-        if isinstance(tuning, HaloTuning):
-            together, rows, is_whole = 1, tuning.rows, tuning.images > 1
-        else:
-            together, rows, is_whole = tuning.images, tuning.lines, False
-        height = rows if is_whole else -(-self.raster.height // rows) * rows
+        """Lines of an image in whole tiles."""
+        rows = tuning.rows if isinstance(tuning, HaloTuning) else tuning.lines
+        height = -(-self.raster.height // rows) * rows
+        together = 1 if isinstance(tuning, HaloTuning) else tuning.images
         return RasterProduct(self.conv, self.direction, height, tuning.width, tuning.channels, together)
 
     def _stages(self, plan: ImagePlan[Any]) -> int:
@@ -234,7 +232,7 @@ class WeightWindows:
         """Are the stages of a tuning whole rows of shared memory, of planes that serve?"""
         if self.refused or not self.in_planes:
             return False
-        if tuning.images > 1 or tuning.rows % self.in_planes or tuning.width != self.pixels.line:
+        if tuning.rows % self.in_planes or tuning.width != self.pixels.line:
             return False
         return 0 < tuning.streams <= MOST_OF_PLANES
 
@@ -243,7 +241,7 @@ class WeightWindows:
         product.
         """
         of = self.pixels
-        plain = WeightRaster(self.conv, 1, of.rows, of.line, of.channels, 1)
+        plain = WeightRaster(self.conv, of.rows, of.line, of.channels, 1)
         context = context_of(plain.view, self.dtype)
         for tuning in space.halo_weight_space(of, self.dtype, self.machine):
             if self.in_planes and not self.reads_planes(tuning):
@@ -255,4 +253,4 @@ class WeightWindows:
                 yield replace(tuning, stages=stages).plan(plan.context, self.machine)
 
     def _product(self, t: HaloWeightTuning) -> WeightRaster:
-        return WeightRaster(self.conv, t.images, t.rows, t.width, t.channels, t.shares, t.streams)
+        return WeightRaster(self.conv, t.rows, t.width, t.channels, t.shares, t.streams)

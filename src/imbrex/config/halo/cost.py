@@ -239,7 +239,7 @@ class HaloWeightCost:
 
 def _by_warps(t: HaloWeightTuning, rates: WeightRates) -> tuple[float, int]:
     """What warps multiply and read: a line of the input once for each column of the window."""
-    columns = t.images * t.width // PIXELS
+    columns = t.width // PIXELS
     products = columns * t.rows * t.taps * t.diagonal * 2
     halo = t.loaded - t.rows
     read = columns * (t.rows + (t.rows + halo) * (t.taps // (halo + 1))) * t.diagonal * MATRIX_BYTES

@@ -71,18 +71,12 @@ def columns(plan: ImagePlan[Any], machine: GpuMachine) -> Reasons:
 
 
 def tile_pixels(plan: HaloPlan, machine: GpuMachine) -> Reasons:
-    """Tiles are whole lines, and whole instructions of each consumer, and of each of several images."""
+    """Tiles are whole lines, and whole instructions of each consumer."""
     t = plan.tuning
-    image = t.rows * t.width
-    if t.images > 1 and image % ROWS:
-        yield f"{image} pixels of an image are not a multiple of {ROWS}"
     parts = ROWS * (1 if t.pingpong else t.consumers)
     if t.m_per_block % parts:
         yield f"{t.m_per_block} pixels of a tile are not a multiple of {parts}"
-    elif t.images > 1 and t.images % (t.m_per_block // t.held[0]):
-        images = counted(t.images, "image is", "images are")
-        yield f"{images} not shared by {counted(t.consumers, 'consumer')}"
-    if plan.context.n % image:
+    if plan.context.n % t.m_per_block:
         pixels = counted(plan.context.n, "pixel is", "pixels are")
         yield f"{pixels} not whole tiles' lines, {t.rows} of {t.width}"
     yield from limits.boxes(t)
@@ -156,7 +150,7 @@ def weight_window(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
 
 
 def weight_pixels(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
-    """Steps, and images of one, are whole instructions; boxes have limits."""
+    """Steps are whole instructions; boxes have limits."""
     t = plan.tuning
     lines, parts = ("", t.width) if t.by_warps else (f"{t.rows} ", t.rows * t.width)
     if parts % PIXELS:

@@ -4,7 +4,7 @@ Pixels of a raster (`view.conv.raster`) are the rows of the product, all taps an
 step of K; of backward weight they are what is summed over.  All else is as in a tuning of warpgroups:
 `stages`, `consumers` and `pingpong`.
 
-HaloTuning    A tile is images x rows x width pixels.  A stage of the ring holds those that any of the taps
+HaloTuning    A tile is rows x width pixels of an image.  A stage of the ring holds those that any of the taps
               wants, `loaded` lines of an image; the filter stays in shared memory as long as a workgroup's
               tiles share it.
 LinesTuning   A tile is `lines` lines of `images` images, which lie between one another, on a raster of
@@ -13,7 +13,7 @@ LinesTuning   A tile is `lines` lines of `images` images, which lie between one 
               part in: an instruction's columns are the filters, or a block of them, at each of the window's
               rows.  Each consumer has a ring of its own; the filter stays as long as the workgroup lives.
 HaloWeightTuning
-              Backward weight.  A step of K is images x rows x width pixels (`view.conv.weight_raster`): a
+              Backward weight.  A step of K is rows x width pixels of an image (`view.conv.weight_raster`): a
               stage has what the output has there, for 64 filters, and of a block of channels of the input
               `loaded` lines.  A tile has all taps; consumers share them.  Steps are dealt out to `shares`,
               which are products of their own, added up by another launch.

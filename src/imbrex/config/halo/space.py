@@ -65,7 +65,7 @@ def diagonal_of(raster: Raster, dtype: DType, machine: GpuMachine) -> int:
 
 
 def halo_space(raster: Raster, dtype: DType, machine: GpuMachine) -> Iterator[HaloTuning]:
-    """Tiles of lines of an image, or of whole images."""
+    """Tiles of lines of an image."""
     channels, columns = channels_of(raster, dtype), columns_of(dtype, machine)
     enough = [n for n in columns if n >= raster.filters]
     whole = [n for n in enough if n * dtype.bytes % INSTRUCTION_BYTES == 0]
@@ -76,22 +76,11 @@ def halo_space(raster: Raster, dtype: DType, machine: GpuMachine) -> Iterator[Ha
         own = blocks * ROWS if pingpong else blocks * ROWS // consumers
         if not hold(consumers, own * n) or (not pingpong and blocks % consumers):
             continue
-        parts = diagonal_of(raster, dtype, machine) if n == raster.filters else 1
-        for images, rows in _tile_shapes(raster, blocks * ROWS):
-            shape = images, rows, raster.loaded(rows), raster.line, raster.taps, channels, n
+        rows, rest = divmod(blocks * ROWS, raster.line)
+        if not rest and blocks * ROWS - ROWS < raster.height * raster.line:  # no instruction is beyond it
+            parts = diagonal_of(raster, dtype, machine) if n == raster.filters else 1
+            shape = 1, rows, raster.loaded(rows), raster.line, raster.taps, channels, n
             yield HaloTuning(*shape, parts, LEAST_STAGES, consumers, pingpong)
-
-
-def _tile_shapes(raster: Raster, pixels: int) -> Iterator[tuple[int, int]]:
-    """Images and lines of a tile: strips of an image, or whole images."""
-    lines, rest = divmod(pixels, raster.line)
-    if not rest and lines <= raster.height:
-        yield 1, lines
-        return
-    whole = next(n for n in range(raster.height, raster.height + ROWS) if n * raster.line % ROWS == 0)
-    images, rest = divmod(pixels, whole * raster.line)
-    if images and not rest and images <= raster.images:
-        yield images, whole
 
 
 def line_space(
@@ -137,18 +126,18 @@ def block_of(channels: int, dtype: DType) -> int | None:
 
 def halo_weight_space(of: Summed, dtype: DType, machine: GpuMachine) -> Iterator[HaloWeightTuning]:
     """Shares keep the machine busy for a round or, by warpgroups, for two."""
-    for (consumers, diagonal), (images, rows, line) in product(_teams(of, dtype, machine), _steps(of)):
+    for (consumers, diagonal), (rows, line) in product(_teams(of, dtype, machine), _steps(of)):
         by_warps = diagonal > 1
         if by_warps and line % PIXELS:
             continue
-        loaded, parts = rows + of.halo + (line < of.full), -(-of.images // images) * -(-of.rows // rows)
+        loaded, parts = rows + of.halo + (line < of.full), of.images * -(-of.rows // rows)
         if of.is_kept:  # consumers have an image each, in turn
             loaded, parts = rows, -(-of.images // consumers)
         rounds = (1,) if by_warps else (1, 2)
         most = {max(1, count * machine.compute_units // of.blocks) for count in rounds}
         stages = LEAST_STAGES * (consumers if by_warps else 1)
         for shares in sorted({-(-parts // -(-parts // min(n, parts))) for n in most}):
-            shape = images, rows, loaded, line, of.taps, of.channels
+            shape = 1, rows, loaded, line, of.taps, of.channels
             yield HaloWeightTuning(*shape, diagonal, shares, stages, consumers)
 
 
@@ -164,13 +153,8 @@ def _teams(of: Summed, dtype: DType, machine: GpuMachine) -> Iterator[tuple[int,
             yield consumers, 1
 
 
-def _steps(of: Summed) -> Iterator[tuple[int, int, int]]:
-    """Images, rows and line of a step: strips of an image, or whole images."""
+def _steps(of: Summed) -> Iterator[tuple[int, int]]:
+    """Rows and line of a step."""
     for rows, line in product(range(1, of.rows + PIXELS), range(of.line, of.line + LONGER + 1)):
-        if rows * line % PIXELS or rows * line > MOST_PIXELS:
-            continue
-        if rows <= of.rows:
-            yield 1, rows, line
-        if rows >= of.rows:
-            most = min(of.images, MOST_PIXELS // (rows * line))
-            yield from ((images, rows, line) for images in range(1 if rows > of.rows else 2, most + 1))
+        if rows * line % PIXELS == 0 and rows * line <= MOST_PIXELS:
+            yield rows, line

@@ -131,7 +131,7 @@ def _window_rows(multiply: WindowRows) -> list[str]:
 
 def _raster(tile: HaloTile, a: Tile) -> list[str]:
     (rows, line), (columns, _) = tile.taps
-    sizes = f"images = {tile.images}, strip = {tile.positions // line}, line = {line}"
+    sizes = f"strip = {tile.pixels // line}, line = {line}"
     k, d = var("k", a.k), var("d", a.d)
     tap, channel = var("tap", rows * columns), var("channel", tile.channels)
     (of_a,) = a.map.at([k, d]).coords

@@ -53,7 +53,7 @@ def plane_stage(op: WarpgroupGemmOp, tuning: HaloWeightTuning) -> PlaneStage:
     """The stage of an operation whose A runs along pixels."""
     size, (height, width), t = element_type(op.a).bytes, operand_map(op, "b").lower[-2:], tuning
     abreast = lines_abreast(height.size, width.size, size)
-    if abreast and t.rows % abreast == 0 and t.streams and t.images == 1:
+    if abreast and t.rows % abreast == 0 and t.streams:
         stage = PlaneStage(t.rows, height.size, width.size, t.channels, size, t.streams)
         if stage.line == t.width:
             return stage

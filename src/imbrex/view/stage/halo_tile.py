@@ -1,8 +1,8 @@
 """HaloTile: an operand's stage (k, d) whose taps are overlapping views of one raster of pixels.
 
-    pixel   image, position                              an image's positions are neighbours in the raster
+    pixel   pixel                        neighbours in the raster
     tap     tap, channel
-    raster  row = image * pitch + position + step(tap)   each row the channels of one pixel
+    raster  row = pixel + step(tap)      each row the channels of one pixel
 
 Pixels are d and taps k, or, where instructions multiply several taps as columns, pixels are k and taps d.
 The raster is what one TMA box brings: all that any tap of the tile's pixels wants, once.  Multiplying by a
@@ -15,14 +15,13 @@ row's length begins a fixed number of bytes behind the block before it, the lead
 blocks are taps here, which overlap.
 
 Laws: `map` gives each (k, d) its element; `start` is where the instruction's 64 rows, or its columns, begin
-before rows are permuted; the starts of blocks of 64 rows are sums of one part of k and one of d; the taps of
-an instruction's columns are evenly apart, and so are the first ones of instructions side by side.
+before rows are permuted; the taps of an instruction's columns are evenly apart, and so are the first ones of
+instructions side by side.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from math import prod
 from typing import Final
 
@@ -35,7 +34,6 @@ from imbrex.index.stack import over
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import (
     ATOM_ROWS,
-    CHUNK_BYTES,
     CODES,
     UNUSED_BYTES,
     Block,
@@ -53,16 +51,15 @@ PIXELS: Final = 16
 
 @dataclass(frozen=True)
 class HaloTile:
-    """images, positions: of the tile's pixels.  pitch: raster rows from an image to the next.
+    """pixels: of the tile.  loaded: raster rows that a box brings.
 
     taps: digits of the tap, slowest first, (how many, raster rows from one to the next); first: the raster
     row of the first pixel at the first tap.  channels: elements, whole rows of `swizzle` bytes.  instruction:
     pixels that one instruction reads.  columns: of one instruction, whole taps, where pixels are k; else 0.
     """
 
-    images: int
-    positions: int
-    pitch: int
+    pixels: int
+    loaded: int
     taps: tuple[tuple[int, int], ...]
     first: int
     channels: int
@@ -72,11 +69,7 @@ class HaloTile:
     columns: int = 0
 
     def __post_init__(self) -> None:
-        one = self.instruction
-        assert self.images == 1 or self.positions % one == 0, (
-            f"an instruction's rows are of one image: {self}"
-        )
-        assert self.pixels % one == 0, f"{self.pixels} rows are not whole instructions"
+        assert self.pixels % self.instruction == 0, f"{self.pixels} rows are not whole instructions"
         assert self.swizzle and self.channels % self.row == 0, (
             f"{self.channels} channels are not whole rows of {self.row}"
         )
@@ -96,10 +89,6 @@ class HaloTile:
         return self.map.upper[1].size
 
     @property
-    def pixels(self) -> int:
-        return self.images * self.positions
-
-    @property
     def row_bytes(self) -> int:
         return self.swizzle
 
@@ -109,16 +98,10 @@ class HaloTile:
         return self.swizzle // self.element_bytes
 
     @property
-    def loaded(self) -> int:
-        """Raster rows that a box brings."""
-        return self.images * self.pitch
-
-    @property
     def raster(self) -> int:
         """Raster rows that are read, whole atoms; those beyond what is loaded go into no sum that counts."""
         ahead = sum(max(0, (count - 1) * step) for count, step in self.taps)
-        most = self.first + (self.images - 1) * self.pitch + self.positions + ahead
-        return -(-max(most, self.loaded) // ATOM_ROWS) * ATOM_ROWS
+        return -(-max(self.first + self.pixels + ahead, self.loaded) // ATOM_ROWS) * ATOM_ROWS
 
     @cached_property
     def stored(self) -> SharedTile:
@@ -163,16 +146,6 @@ class HaloTile:
         """What one TMA access each fills: all rows that are loaded, of the first channels and of the next."""
         return tuple(block._replace(d=self.loaded) for block in self.stored.blocks)
 
-    def is_sum_of_starts(self, rows: int) -> bool:
-        """Is every start that of its k and that of its d, for parts of `rows` rows each?"""
-        zero, instructions = self.start(0, 0), range(0, self.k, CHUNK_BYTES * 2 // self.element_bytes)
-        parts, inside = range(0, self.d, rows), range(0, rows, ROWS)
-        return all(
-            self.start(k, part + d) - zero
-            == (self.start(k, d) - zero) + part // rows * (self.start(0, rows % self.d) - zero)
-            for k, part, d in product(instructions, parts, inside)
-        )
-
     def uneven(self, columns: int) -> str | None:
         """Why instructions of so many columns do not read taps side by side, or None."""
         row, taps = self.row, prod(count for count, _ in self.taps)
@@ -197,11 +170,11 @@ class HaloTile:
     def _windows(self, raster: Map) -> Map:
         """(k, d) over the raster's channels and rows."""
         taps = {f"tap{i}": count for i, (count, _) in enumerate(self.taps)}
-        sizes = {"image": self.images, "position": self.positions, **taps}
-        row = Embed((self.pitch, 1, *(step for _, step in self.taps)), self.first)
+        sizes = {"pixel": self.pixels, **taps}
+        row = Embed((1, *(step for _, step in self.taps)), self.first)
         slid = over(raster).layer(
             (PassThrough(), "channel", "k"), (row, " ".join(sizes), "d"), order=None, **sizes
         )
-        digits = " ".join([*taps, "channel"]), "image position"
+        digits = " ".join([*taps, "channel"]), "pixel"
         k, d = reversed(digits) if self.columns else digits
         return slid.merging(k=k, d=d).map

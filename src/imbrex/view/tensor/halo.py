@@ -72,39 +72,28 @@ def line_access(product: Product, line: int, dtype: ElementType) -> Halo | Refus
     return first_right(answers, lambda it: beyond_limits(it.box, dtype.bytes) or _differs(it, product))
 
 
-def _ordered(seen: Movement) -> list[Moves] | Refused:
-    """The column, the row, and the others in the order in which a box is laid out."""
-    column, *inside = seen.moving
-    tapped = [m for m in (*inside, *seen.still) if m.span]
-    if len(tapped) > 1 or (tapped and tapped[0] in inside[1:]):
-        return Refused("the taps of a window move along more than its columns and the next dim")
-    line = tapped[:1] or inside[:1]
-    return [column, *line, *(m for m in (*inside, *seen.still) if m not in line)]
-
-
 def _halo(seen: Movement | Refused, product: Product, element_bytes: int, more: int) -> Halo | Refused:
     if isinstance(seen, Refused):
         return seen
-    ordered = _ordered(seen)
-    if isinstance(ordered, Refused):
-        return ordered
-    column, *others = ordered
-    line = others[0].extent + others[0].span + more if others else 1
-    images, width = prod(m.extent for m in others[1:]), column.extent
-    low = [int(m.taps.min()) for m in ordered]
-    shifts = column.taps - low[0] + ((others[0].taps - low[1]) * width if others else 0)
-    taps, first = progressions(shifts - shifts[0]), int(shifts[0])
-    positions, one = product.rows // images, product.instruction
+    column, *inside = seen.moving
+    line = [m for m in (*inside, *seen.still) if m.span] or inside
+    if len(line) > 1 or any(m not in line for m in inside):
+        return Refused("the taps of a window move along more than its columns and the next dim")
+    count = line[0].extent + line[0].span + more if line else 1
+    shifts = column.taps - column.taps.min()
+    if line:
+        shifts = shifts + (line[0].taps - line[0].taps.min()) * column.extent
+    taps, one = progressions(shifts - shifts[0]), product.instruction
     if taps is None:
         return Refused("the taps of a window are not evenly apart")
-    if positions % one:
-        return Refused(f"{positions} rows of an image are not whole instructions of {one}")
-    swizzle = longest_row(product.channels * element_bytes)
-    shape = images, positions, line * width, taps, first, product.channels, element_bytes, swizzle, one
-    counts = [width, line, *(m.extent for m in others[1:])]
-    extents = [(m, m.lowest, count) for m, count in zip(ordered, counts, strict=False)]
-    tile = HaloTile(*shape)
-    return Halo(tile, seen.box(tile, extents), tuple((0, number) for number in range(product.taps)))
+    if product.rows % one:
+        return Refused(f"{product.rows} rows of an image are not whole instructions of {one}")
+    shape = product.rows, count * column.extent, taps, int(shifts[0]), product.channels, element_bytes
+    tile = HaloTile(*shape, longest_row(product.channels * element_bytes), one)
+    counts = [(column, column.extent), *((m, count) for m in line)]
+    counts += [(m, m.extent) for m in seen.still if m not in line]
+    box = seen.box(tile, [(m, m.lowest, extent) for m, extent in counts])
+    return Halo(tile, box, tuple((0, number) for number in range(product.taps)))
 
 
 def _lines(seen: Movement | Refused, product: Product, line: int, element_bytes: int) -> Halo | Refused:
@@ -118,7 +107,7 @@ def _lines(seen: Movement | Refused, product: Product, line: int, element_bytes:
     if taps is None or across is None or len(across) > 1 or any(m.span for m in (*inside, *still)):
         return Refused("the taps of a window are not neighbouring rows, each of the same columns")
     swizzle = longest_row(product.channels * element_bytes)
-    tile = HaloTile(1, line, line, across, 0, product.channels, element_bytes, swizzle)
+    tile = HaloTile(line, line, across, 0, product.channels, element_bytes, swizzle)
     top = high.lowest + var("step", product.rows // line + max(y for y, _ in taps))
     extents = [*((m, m.lowest, m.extent) for m in (column, *inside)), (high, top, 1)]
     extents += [(m, m.lowest, m.extent) for m in still]

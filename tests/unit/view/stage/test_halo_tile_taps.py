@@ -16,16 +16,14 @@ from ..memory import Array, read, written
 Taps = tuple[tuple[int, int], ...]
 
 
-def windows(
-    taps: Taps, places: int = 48, pitch: int = 80, images: int = 1, row: Swizzle = 128, first: int = 0
-) -> HaloTile:
-    return HaloTile(images, places, pitch, taps, first, row // 2, 2, row, PIXELS)
+def windows(taps: Taps, pixels: int = 48, loaded: int = 80, row: Swizzle = 128, first: int = 0) -> HaloTile:
+    return HaloTile(pixels, loaded, taps, first, row // 2, 2, row, PIXELS)
 
 
 TILES = [
     replace(windows(((3, 16), (3, 1))), columns=192),
-    replace(windows(((3, 15), (3, 1)), places=240, pitch=270), columns=192),
-    replace(windows(((3, 8), (3, 1)), places=64, images=3), columns=192),
+    replace(windows(((3, 15), (3, 1)), pixels=240, loaded=270), columns=192),
+    replace(windows(((3, 8), (3, 1)), pixels=64), columns=192),
     replace(windows(((3, 18), (3, 2)), row=64), columns=96),
     replace(windows(((2, 17), (2, 1)), row=32), columns=32),
     replace(windows(((3, 1),)), columns=192),
@@ -44,11 +42,10 @@ def raster(tile: HaloTile) -> tuple[Array, Array]:
 
 def wanted(tile: HaloTile, pixels: Array) -> Array:
     """The tile (k, d), by hand."""
-    image, place = np.divmod(np.arange(tile.k), tile.positions)
     shifts = np.zeros(1, int)
     for count, step in tile.taps:
         shifts = (shifts[:, None] + np.arange(count) * step).reshape(-1)
-    rows = tile.first + image * tile.pitch + place
+    rows = tile.first + np.arange(tile.k)
     return np.concatenate([pixels[rows + shift] for shift in shifts], axis=1)
 
 
@@ -78,7 +75,7 @@ def test_consumers_begin_evenly_apart(tile: HaloTile) -> None:
 
 
 def test_the_tail_is_what_no_box_brings() -> None:
-    tile = replace(windows(((3, 30), (3, 1)), places=240, pitch=300), columns=192)
+    tile = replace(windows(((3, 30), (3, 1)), pixels=240, loaded=300), columns=192)
     assert tile.tail_bytes == (304 - 300) * 128
     assert tile.bytes - tile.tail_bytes == 300 * 128
     assert replace(windows(((3, 1),)), columns=192).tail_bytes == 0
@@ -89,11 +86,11 @@ REASONS = {
     "taps are two rows of three": (windows(((2, 16), (3, 1))), 128, "the taps of 128 columns are not evenly"),
     "columns cut a tap": (windows(((3, 16), (3, 1))), 96, "not instructions of 96 with whole taps of 64"),
     "too many channels": (
-        HaloTile(1, 48, 80, ((3, 1),), 0, 128, 2, 128, PIXELS),
+        HaloTile(48, 80, ((3, 1),), 0, 128, 2, 128, PIXELS),
         128,
         "128 channels of a pixel are not one row of 64",
     ),
-    "a byte": (HaloTile(1, 64, 96, ((3, 1),), 0, 128, 1, 128), 128, "16-bit types only"),
+    "a byte": (HaloTile(64, 96, ((3, 1),), 0, 128, 1, 128), 128, "16-bit types only"),
 }
 
 

@@ -83,7 +83,7 @@ def layer(height: int, width: int, n: int = 3) -> Convolution:
 
 
 def asked(conv: Convolution, of: PlaneStage, shares: int = 1) -> Planes:
-    view = WeightRaster(conv, 1, of.rows, of.line, 64, shares, of.streams).view
+    view = WeightRaster(conv, of.rows, of.line, 64, shares, of.streams).view
     return Planes(view.b, of, "b")
 
 
@@ -125,7 +125,7 @@ def test_channels_that_come_last_are_no_planes() -> None:
 @pytest.mark.parametrize(("streams", "shares"), [(1, 2), (2, 1), (2, 2), (3, 1)])
 def test_shares_have_whole_images_in_turn(streams: int, shares: int) -> None:
     """Steps of one share: strips of as many images in turn, each of which is met once by all shares."""
-    raster = WeightRaster(layer(4, 8, n=5), 1, 2, 16, 64, shares, streams)
+    raster = WeightRaster(layer(4, 8, n=5), 2, 16, 64, shares, streams)
     view: Map = raster.view.a
     k = np.arange(dict(view.upper)["gemmK"])
     met = list[tuple[int, int]]()
