@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from imbrex.chip import LINE_BYTES, VECTOR_BYTES, HaloRates, LineRates, WarpgroupRates, WeightRates
 from imbrex.config.halo.plan import HaloPlan, HaloWeightPlan, HaloWeightTuning, ImagePlan, LinesPlan
 from imbrex.config.spent import Spent
-from imbrex.config.warpgroup.consumers import SUM_BYTES
+from imbrex.config.warpgroup.consumers import SUM_BYTES, ConsumersPlan
 from imbrex.config.warpgroup.instruction import instruction_of
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import norm
@@ -25,15 +25,27 @@ MATRIX_BYTES: Final = 512
 """Bytes of an operand of a warp, 16 pixels of 16 channels."""
 
 
-@dataclass(frozen=True)
-class HaloCost:
-    """The streams of one tile, where all multiprocessors work, and the whole product."""
+P = TypeVar("P", bound=ConsumersPlan[Any])
 
-    plan: HaloPlan
+
+@dataclass(frozen=True)
+class Cost(Generic[P]):
+    plan: P
 
     @property
-    def rates(self) -> HaloRates:
-        return rates_of(self.plan.machine).halo
+    def rates(self) -> WarpgroupRates:
+        return rates_of(self.plan.machine)
+
+    def multiplied(self, columns: int, blocks: int, depth: int) -> Multiplied:
+        """What the matrix unit does for so many columns, blocks of 64 rows and elements of k."""
+        dtype = self.plan.context.dtype
+        used = instruction_of(dtype, columns, self.plan.machine)
+        return Multiplied(used, blocks * -(-depth // used.k), dtype)
+
+
+@dataclass(frozen=True)
+class HaloCost(Cost[HaloPlan]):
+    """The streams of one tile, where all multiprocessors work, and the whole product."""
 
     @property
     def stored(self) -> int:
@@ -46,22 +58,21 @@ class HaloCost:
         """Cycles of the matrix unit, which reads A and B from shared memory; pixels and sums pass through it:
         what an H200 takes for a tile is nearly what shared memory does.
         """
-        t, dtype, machine = self.plan.tuning, self.plan.context.dtype, self.plan.machine
-        used = instruction_of(dtype, t.instruction_columns, machine)
-        made = Multiplied(used, t.m_per_block // ROWS * -(-t.k_per_block // used.k), dtype)
-        through = t.loaded_pixels * t.channels * dtype.bytes + 2 * self.stored
-        slowed = self.rates.matrix + self.rates.power
-        return max(made.cycles(machine) * slowed, (made.read_bytes + through) / self.rates.shared_bytes)
+        t, rates = self.plan.tuning, self.rates.halo
+        made = self.multiplied(t.instruction_columns, t.m_per_block // ROWS, t.k_per_block)
+        through = t.loaded_pixels * t.channels * self.plan.context.dtype.bytes + 2 * self.stored
+        cycles = made.cycles(self.plan.machine) * (rates.matrix + rates.power)
+        return max(cycles, (made.read_bytes + through) / rates.shared_bytes)
 
     @property
     def loads(self) -> float:
         """Cycles of the pixels' way into shared memory."""
         t, size, pixels = self.plan.tuning, self.plan.context.dtype.bytes, self.plan.tuning.loaded_pixels
-        taken = pixels * t.channels * size / self.rates.received_bytes
-        l2_bytes = self.rates.l2_bytes / self.plan.machine.compute_units
+        taken = pixels * t.channels * size / self.rates.halo.received_bytes
+        l2_bytes = self.rates.halo.l2_bytes / self.plan.machine.compute_units
         given = pixels * max(t.channels * size, LINE_BYTES / 2) / l2_bytes
-        each = 0.0 if self.plan.keeps_filter else self.plan.layout.b_bytes / self.rates.received_bytes
-        return max(taken, given, pixels * self.rates.pixel) + each
+        each = 0.0 if self.plan.keeps_filter else self.plan.layout.b_bytes / self.rates.halo.received_bytes
+        return max(taken, given, pixels * self.rates.halo.pixel) + each
 
     @property
     def epilogue(self) -> float:
@@ -70,29 +81,30 @@ class HaloCost:
         width = max(stored.vector) * self.plan.context.dtype.output.bytes
         slower = 1.0 if width >= VECTOR_BYTES else product.narrow_store[width]
         slower *= 1.0 if stored.vector[1] >= stored.vector[0] else product.turned_store
-        return self.rates.turn + slower * self.stored / self.rates.stored_bytes
+        return self.rates.halo.turn + slower * self.stored / self.rates.halo.stored_bytes
 
     @property
     def tile(self) -> float:
         """Cycles of a tile: consumers that take turns multiply while the other one stores."""
         busy = self.matrix + self.epilogue
         if self.plan.tuning.pingpong:
-            busy = max(self.matrix, self.epilogue, busy / 2) + self.rates.turn
-        hidden = self.rates.latency / (self.plan.tuning.stages - 1)
+            busy = max(self.matrix, self.epilogue, busy / 2) + self.rates.halo.turn
+        hidden = self.rates.halo.latency / (self.plan.tuning.stages - 1)
         return max(busy, self.loads + hidden)
 
     @property
     def cycles(self) -> float:
         """Cycles of the whole product."""
-        spent, memory, rates = self.plan.rounds * self.tile, memory_cycles(self.plan, self.rates), self.rates
+        rates, spent = self.rates.halo, self.plan.rounds * self.tile
+        memory = memory_cycles(self.plan, rates)
         return max(spent, memory) + rates.overlap * min(spent, memory) + rates.start
 
     @property
     def spent(self) -> Spent:
         """The parts of all tiles of a workgroup."""
         each = Spent({"matrix unit": self.matrix, "loads": self.loads}, {"results": self.epilogue})
-        whole = each.times(self.plan.rounds).alongside({"memory": memory_cycles(self.plan, self.rates)})
-        return whole.plus({"start": self.rates.start})
+        whole = each.times(self.plan.rounds).alongside({"memory": memory_cycles(self.plan, self.rates.halo)})
+        return whole.plus({"start": self.rates.halo.start})
 
 
 def memory_cycles(plan: ImagePlan[Any], rates: HaloRates | LineRates) -> float:
@@ -105,22 +117,14 @@ def memory_cycles(plan: ImagePlan[Any], rates: HaloRates | LineRates) -> float:
 
 
 @dataclass(frozen=True)
-class LinesCost:
+class LinesCost(Cost[LinesPlan]):
     """The streams of one line, where all multiprocessors work, and the whole product."""
-
-    plan: LinesPlan
-
-    @property
-    def rates(self) -> WarpgroupRates:
-        return rates_of(self.plan.machine)
 
     @property
     def products(self) -> float:
         """Cycles of the matrix unit and of shared memory, from which it reads A and B."""
-        t, dtype, rates = self.plan.tuning, self.plan.context.dtype, self.rates.halo
-        used = instruction_of(dtype, t.instruction_columns, self.plan.machine)
-        issues = t.line // ROWS * t.window_columns * -(-t.channels // used.k)
-        made = Multiplied(used, issues, dtype)
+        t, rates = self.plan.tuning, self.rates.halo
+        made = self.multiplied(t.instruction_columns, t.line // ROWS * t.window_columns, t.channels)
         return max(made.read_bytes / rates.shared_bytes, made.cycles(self.plan.machine) * rates.matrix)
 
     @property
@@ -166,23 +170,16 @@ class LinesCost:
 
 
 @dataclass(frozen=True)
-class HaloWeightCost:
+class HaloWeightCost(Cost[HaloWeightPlan]):
     """The streams of a stage, where all multiprocessors work, and the whole product, shares apart."""
 
-    plan: HaloWeightPlan
-
     @property
-    def rates(self) -> WarpgroupRates:
-        return rates_of(self.plan.machine)
-
-    @property
-    def multiplied(self) -> tuple[float, int]:
+    def matrix(self) -> tuple[float, int]:
         """Cycles of the matrix unit, and bytes of shared memory that it reads."""
-        t, dtype = self.plan.tuning, self.plan.context.dtype
+        t = self.plan.tuning
         if t.by_warps:
             return _by_warps(t, self.rates.weight)
-        used = instruction_of(dtype, t.own_columns, self.plan.machine)
-        made = Multiplied(used, t.k_per_block // PIXELS * t.consumers, dtype)
+        made = self.multiplied(t.own_columns, t.consumers, t.k_per_block)
         return made.cycles(self.plan.machine) * self.rates.weight.matrix, made.read_bytes
 
     @property
@@ -198,7 +195,7 @@ class HaloWeightCost:
     def streams(self) -> Mapping[str, float]:
         """Cycles of a stage by part of the chip."""
         t, size, rates = self.plan.tuning, self.plan.context.dtype.bytes, self.rates.halo
-        row, (matrix, read) = t.channels * size, self.multiplied
+        row, (matrix, read) = t.channels * size, self.matrix
         arrived = t.loaded_pixels * row + t.k_per_block * ROWS * size
         given = t.loaded_pixels * max(row, LINE_BYTES / 2) + t.k_per_block * ROWS * size
         given /= rates.l2_bytes / self.plan.machine.compute_units

@@ -51,17 +51,12 @@ def channels_of(raster: Raster, dtype: DType) -> int:
 def diagonal_of(raster: Raster, dtype: DType, machine: GpuMachine) -> int:
     """The most blocks of a diagonal filter that are whole instructions each."""
     least, columns = INSTRUCTION_BYTES // dtype.bytes, columns_of(dtype, machine)
-    return next(
-        count
-        for count in range(raster.merged, 0, -1)
-        if count == 1
-        or (
-            raster.merged % count == 0
-            and raster.channels % (count * least) == 0
-            and raster.filters % count == 0
-            and raster.filters // count in columns
-        )
-    )
+
+    def serves(count: int) -> bool:
+        is_whole = raster.merged % count == 0 and raster.filters % count == 0
+        return is_whole and raster.channels % (count * least) == 0 and raster.filters // count in columns
+
+    return next(filter(serves, range(raster.merged, 1, -1)), 1)
 
 
 def halo_space(raster: Raster, dtype: DType, machine: GpuMachine) -> Iterator[HaloTuning]:

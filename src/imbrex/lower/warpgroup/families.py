@@ -55,7 +55,7 @@ from imbrex.lower.warpgroup.pipeline import Drain, Lanes, Pipeline, Stage
 from imbrex.lower.warpgroup.run_time_steps import RunTimeSteps
 from imbrex.lower.warpgroup.run_time_tiles import RunTimeTiles
 from imbrex.lower.warpgroup.stage import operand_map, raster, stage
-from imbrex.lower.warpgroup.taps import plane_stage, planes, taps
+from imbrex.lower.warpgroup.taps import planes, taps
 from imbrex.view.mma import Instruction
 from imbrex.view.stage.shared_tile import SharedTile
 
@@ -159,10 +159,10 @@ def _diagonal(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> 
 
 
 def _planes(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> Pipeline:
-    lines = plane_stage(op, tuning)
+    a, b, lines = planes(op, tuning, reader)
     return Pipeline(
-        a=planes(op, "a", lines, reader),
-        b=planes(op, "b", lines, reader),
+        a=a,
+        b=b,
         stages=tuning.stages,
         work=OneTile(_tiles(op)),
         team=SplitSteps(tuning.consumers),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 from imbrex.config.halo.plan import LinesTuning
 from imbrex.config.warpgroup.instruction import instruction_of
@@ -15,8 +15,8 @@ from imbrex.lower.reader import Reader, element_type
 from imbrex.lower.warpgroup.parts import LineWork, Tiles, WindowRows
 from imbrex.lower.warpgroup.pipeline import Stage
 from imbrex.lower.warpgroup.stage import operand, operand_map, served
-from imbrex.view.stage.line_filter import LineFilter, Part
-from imbrex.view.tensor import Box, Halo, Piece, Product, Refused, access, line_access
+from imbrex.view.stage.line_filter import LineFilter
+from imbrex.view.tensor import Box, Halo, Piece, Product, access, line_access
 from imbrex.view.work.line_stream import LineStreams
 
 __all__ = ["by_lines"]
@@ -54,21 +54,13 @@ def _box(op: WarpgroupGemmOp, lines: Halo, filters: LineFilter) -> Box:
     """One box for each tap, block and position: those of a product whose tiles are blocks of one tap."""
     map, count = operand_map(op, "b"), op.grid_.n_blocks
     tiles = count * filters.diagonal
-    found = access(map, filters.part, element_type(op.b), 1, d_name="gemmN", tiles=tiles)
-    if not isinstance(found, Box):
-        reason = found.reason if isinstance(found, Refused) else "it is no box"
-        raise Diagnostic(f"a filter that stays in shared memory comes by TMA: {reason}")
-    taps = {tap: number for number, tap in enumerate(lines.taps)}
-    parts = [_pieces(found, p, taps[p.row, p.column], filters, count) for p in filters.parts]
-    return replace(found, pieces=tuple(piece for part in parts for piece in part))
-
-
-def _pieces(box: Box, part: Part, tap: int, filters: LineFilter, count: int) -> Iterator[Piece]:
-    """Boxes of one tap and block, at its offset."""
-    at = {
-        "step": lin(tap * filters.diagonal + part.block),
-        "tile": var("tile", count) * filters.diagonal + part.block,
-    }
-    for block, piece in zip(filters.part.blocks, box.pieces, strict=True):
+    otherwise = "a filter that stays in shared memory comes by TMA"
+    found = served(access(map, filters.part, element_type(op.b), 1, d_name="gemmN", tiles=tiles), otherwise)
+    assert isinstance(found, Box), f"a filter has no pixels to walk: {found}"
+    taps, pieces = {tap: number for number, tap in enumerate(lines.taps)}, list[Piece]()
+    for part, (block, piece) in product(filters.parts, zip(filters.part.blocks, found.pieces, strict=True)):
+        step = taps[part.row, part.column] * filters.diagonal + part.block
+        at = {"step": lin(step), "tile": var("tile", count) * filters.diagonal + part.block}
         byte = filters.tile.start(part.k0 + block.k0, part.d0 + block.d0)
-        yield replace(piece.over(at), byte_offset=byte)
+        pieces.append(replace(piece.over(at), byte_offset=byte))
+    return replace(found, pieces=tuple(pieces))

@@ -18,7 +18,7 @@ from imbrex.view.stage.halo_tile import PIXELS, HaloTile
 from imbrex.view.stage.plane_stage import PlaneStage, lines_abreast
 from imbrex.view.tensor import Planes, Product, halo_access, plane_access
 
-__all__ = ["plane_stage", "planes", "taps"]
+__all__ = ["planes", "taps"]
 
 
 def taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> tuple[Stage, HaloTile]:
@@ -49,20 +49,20 @@ def _unfit(tuning: HaloWeightTuning, windows: HaloTile) -> str | None:
     return None if block == PIXELS else f"blocks of {block} channels are not of {PIXELS}"
 
 
-def plane_stage(op: WarpgroupGemmOp, tuning: HaloWeightTuning) -> PlaneStage:
-    """The stage of an operation whose A runs along pixels."""
+def planes(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> tuple[Stage, Stage, PlaneStage]:
+    """A and B as the lines of planes that a step has, of the output and of the input, where A runs along
+    pixels.
+    """
     size, (height, width), t = element_type(op.a).bytes, operand_map(op, "b").lower[-2:], tuning
+    stage = PlaneStage(t.rows, height.size, width.size, t.channels, size, t.streams)
     abreast = lines_abreast(height.size, width.size, size)
-    if abreast and t.rows % abreast == 0 and t.streams:
-        stage = PlaneStage(t.rows, height.size, width.size, t.channels, size, t.streams)
-        if stage.line == t.width:
-            return stage
-    message = f"steps of {t.k_per_block} pixels, {t.loaded_pixels} with their halo"
-    raise Diagnostic(f"{message}, are not lines of {width.size} for warps")
+    if not abreast or t.rows % abreast or not t.streams or stage.line != t.width:
+        message = f"steps of {t.k_per_block} pixels, {t.loaded_pixels} with their halo"
+        raise Diagnostic(f"{message}, are not lines of {width.size} for warps")
+    return _lines(op, "a", stage, reader), _lines(op, "b", stage, reader), stage
 
 
-def planes(op: WarpgroupGemmOp, which: Literal["a", "b"], stage: PlaneStage, reader: Reader) -> Stage:
-    """The lines of an operand: A's of the output, B's of the input."""
+def _lines(op: WarpgroupGemmOp, which: Literal["a", "b"], stage: PlaneStage, reader: Reader) -> Stage:
     buffer, map = operand(op, which, reader)
     lines = Planes(map, stage, which, op.grid_.m_blocks if which == "a" else 1)
     otherwise = f"{which.upper()}'s planes do not come into shared memory once"

@@ -11,13 +11,6 @@
 
 namespace imbrex {
 
-// Eight pixels, from one address of shared memory or from two.
-IMBREX_INLINE void take_pixels(uint32_t (&x)[4], uint32_t from) { take_shared(x[0], x[1], x[2], x[3], from); }
-IMBREX_INLINE void take_pixels(uint32_t (&x)[4], uint32_t first, uint32_t second) {
-  take_shared(x[0], x[1], first);
-  take_shared(x[2], x[3], second);
-}
-
 // The last pixel of `left` and the first one of `right`.
 IMBREX_INLINE uint32_t pixels_between(uint32_t left, uint32_t right) { return __byte_perm(left, right, 0x5432); }
 
@@ -38,10 +31,12 @@ struct window_pixels {
 // Eight neighbours of a line from pixel k on, of a channel; those beyond the line's end are zeros.
 template <class P> IMBREX_INLINE void take_piece(uint32_t (&x)[4], uint32_t from, int32_t k, int32_t d) {
   static_assert(P::piece == 8 || P::piece == 4, "lines begin at 16 bytes, or at 8");
-  if constexpr (P::piece == 8)
-    take_pixels(x, from + P::pixel_byte(k, d));
-  else
-    take_pixels(x, from + P::pixel_byte(k, d), from + P::pixel_byte(k + 4, d));
+  if constexpr (P::piece == 8) {
+    take_shared(x[0], x[1], x[2], x[3], from + P::pixel_byte(k, d));
+  } else {
+    take_shared(x[0], x[1], from + P::pixel_byte(k, d));
+    take_shared(x[2], x[3], from + P::pixel_byte(k + 4, d));
+  }
   if constexpr (P::width < P::line) {
 #pragma unroll
     for (int i = 0; i < 4; ++i)
@@ -126,18 +121,11 @@ template <class P> struct by_streams {
   typename with::kept y_before;
   typename with::line_of x_before[with::blocks];
 
-  IMBREX_MEMBER void begin() {
-#pragma unroll
-    for (int part = 0; part < with::parts; ++part)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        y_before.y[part][0][i] = y_before.y[part][1][i] = 0;
-        x_before[0].x[part][i] = x_before[1].x[part][i] = 0;
-      }
-  }
-
   IMBREX_MEMBER void multiply(typename with::sums &d, uint32_t a, uint32_t b, int32_t step) {
-    if (step / P::consumers % P::strips == 0) begin();
+    if (step / P::consumers % P::strips == 0) {
+      y_before = {};
+      x_before[0] = x_before[1] = {};
+    }
 #pragma unroll
     for (int q = 0; q < P::strip; ++q) {
       typename with::kept y;
