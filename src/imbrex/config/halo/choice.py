@@ -154,9 +154,8 @@ class WeightWindows:
             return raster
         if span > MOST_SPAN:
             return f"a window reaches over {span} columns, more than {MOST_SPAN}"
-        if not self.in_planes and not (
-            is_channels_last(conv.input, "c") and is_channels_last(conv.output, "k")
-        ):
+        are_last = is_channels_last(conv.input, "c") and is_channels_last(conv.output, "k")
+        if not self.in_planes and not are_last:
             return "a pixel's channels do not lie together in memory"
         if raster.filters % ROWS:
             return f"{raster.filters} filters of a group are not a multiple of {ROWS}"

@@ -32,7 +32,7 @@ def by_lines(
     windows = Product(map, operand_map(op, "c"), tuning.m_per_block, tuning.channels)
     otherwise = "A's windows do not come into shared memory line by line"
     found = served(line_access(windows, tuning.line, buffer.dtype), otherwise)
-    taps, own = (found.slots, found.columns), (tuning.window_rows, tuning.window_columns)
+    taps, own = (found.slots, len(found.taps) // found.slots), (tuning.window_rows, tuning.window_columns)
     if taps != own:
         raise Diagnostic(f"A's windows have {taps} rows and columns, not {own}")
     size = buffer.dtype.bytes

@@ -48,13 +48,8 @@ class Halo:
 
     @property
     def slots(self) -> int:
-        """Rows of the window, of lines."""
+        """Rows of the window, of lines, each of as many taps."""
         return 1 + max(row for row, _ in self.taps)
-
-    @property
-    def columns(self) -> int:
-        """Columns of the window, of lines; else its taps."""
-        return 1 + max(column for _, column in self.taps)
 
 
 def halo_access(product: Product, dtype: ElementType) -> Halo | Refused:

@@ -21,7 +21,7 @@ def test_two_images_between_one_another() -> None:
     top = "14*tile + step - 1"
     assert [str(x) for x in found.box.pieces[0].coords] == ["0", "-1", "0", top]
     assert (str(found.exists[0].index), found.exists[0].size) == (top, 28)
-    assert (found.slots, found.columns, found.tile.taps) == (3, 3, ((3, 1),))
+    assert (found.slots, len(found.taps), found.tile.taps) == (3, 9, ((3, 1),))
 
 
 def test_backward_data_has_its_taps_the_other_way_round() -> None:
