@@ -108,8 +108,8 @@ class OfRows(OfConsumers):
 
 @dataclass(frozen=True)
 class OfBoxes(OfConsumers):
-    """images, rows, width: pixels that are computed, or summed over, at a time.  loaded: lines of an image
-    that a stage has room for.
+    """images: one.  rows, width: pixels of it that are computed, or summed over, at a time.  loaded: lines of
+    it that a stage has room for.
     """
 
     images: int
@@ -120,12 +120,12 @@ class OfBoxes(OfConsumers):
     @property
     def pixels(self) -> int:
         """Pixels that are computed, or summed over, at a time."""
-        return self.images * self.rows * self.width
+        return self.rows * self.width
 
     @property
     def loaded_pixels(self) -> int:
         """Pixels that a stage has room for."""
-        return self.images * self.loaded * self.width
+        return self.loaded * self.width
 
 
 T_co = TypeVar("T_co", bound=Held, covariant=True)

@@ -112,8 +112,10 @@ def lds_bytes(plan: ConsumersPlan[Held], machine: GpuMachine) -> Reasons:
 
 
 def boxes(tuning: OfBoxes) -> Reasons:
-    """A box of a stage has no more lines and columns than a tensor map has."""
-    if not tuning.rows <= tuning.loaded <= MOST_BOX or max(tuning.width, tuning.images) > MOST_BOX:
+    """A box of a stage is of one image, and has no more lines and columns than a tensor map has."""
+    if tuning.images > 1:
+        yield f"a box of {tuning.images} images is not of one"
+    if not tuning.rows <= tuning.loaded <= MOST_BOX or tuning.width > MOST_BOX:
         most = f"{tuning.rows} to {MOST_BOX} lines of {MOST_BOX}"
         yield f"a box of {tuning.loaded} lines of {tuning.width} pixels is not one of {most}"
 
