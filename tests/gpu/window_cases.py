@@ -127,7 +127,6 @@ WEIGHT_PLANES: tuple[tuple[int, Shape], ...] = (
     (4, {"groups": 4, "h": 7, "w": 40, "pad_h": 0}),
     (16, {"groups": 16, "h": 8, "w": 20, "pad_h": (2, 0)}),
     (8, {"groups": 8, "h": 6, "w": 24, "y": 2, "pad_h": (1, 0)}),
-    (8, {"groups": 8, "h": 13, "w": 48, "y": 2, "pad_h": (0, 1)}),
 )
 """The same, whose planes have lines of whole pieces, or two of them have; some of them are copied."""
 PLANE_SHARES: tuple[tuple[str, Shape], ...] = (

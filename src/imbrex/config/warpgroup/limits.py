@@ -41,9 +41,11 @@ MOST_CONSUMERS: Final = 3
 MOST_ACCUMULATORS: Final[Mapping[int, int]] = {1: 128, 2: 128, 3: 96}
 """Consumers -> sums of a thread: of 64 x 256 of a consumer, or of 64 x 192 where four warpgroups leave 128
 registers a thread; with more, the registers that remain do not hold all else."""
-MOST_OF_COPIED: Final[Mapping[bool, int]] = {False: 192, True: 176}
-"""The same of two consumers for whom the copy engine loads, by whether sums are finished before they are
-stored: of what an epilogue wants, a few registers spill at 176, hundreds of bytes at 192."""
+MOST_OF_COPIED: Final = 192
+"""The same of two consumers for whom the copy engine loads, where C are the sums."""
+MOST_FINISHED: Final[Mapping[bool, int]] = {False: 176, True: 144}
+"""The same before an epilogue, by whether the kernel sees the matrices exchanged, so that neighbours in
+memory are those of other sums: of a residual 160 to 600 bytes then spill at 168 and 176, else 200 at most."""
 MOST_STAGES: Final = 16
 
 
@@ -52,13 +54,15 @@ def hold(consumers: int, sums: int) -> bool:
     return sums <= MOST_ACCUMULATORS[consumers] * WARPGROUP
 
 
-def may_hold(consumers: int, sums: int, is_finished: bool) -> bool:
+def may_hold(consumers: int, sums: int, swapped: bool, is_finished: bool) -> bool:
     """Do they where the copy engine loads?  is_finished: does an epilogue follow?"""
-    return sums <= _most(consumers, True, is_finished) * WARPGROUP
+    return sums <= _most(consumers, True, swapped, is_finished) * WARPGROUP
 
 
-def _most(consumers: int, is_copied: bool, is_finished: bool) -> int:
-    return MOST_OF_COPIED[is_finished] if is_copied and consumers == 2 else MOST_ACCUMULATORS[consumers]
+def _most(consumers: int, is_copied: bool, swapped: bool, is_finished: bool) -> int:
+    if not is_copied or consumers != 2:
+        return MOST_ACCUMULATORS[consumers]
+    return MOST_FINISHED[swapped] if is_finished else MOST_OF_COPIED
 
 
 def warpgroups(plan: object, machine: GpuMachine) -> Reasons:
@@ -143,7 +147,7 @@ def whole_rows(subject: str, count: int, dtype: DType) -> Reasons:
 def registers(plan: ConsumersPlan[Held], machine: GpuMachine) -> Reasons:
     """The sums of a consumer stay in registers."""
     t = plan.tuning
-    most = _most(t.consumers, plan.is_copied, plan.context.is_finished)
+    most = _most(t.consumers, plan.is_copied, t.swapped, plan.context.is_finished)
     if plan.accumulators > most:
         (rows, columns), count = t.held, plan.context.summed
         phases = f", {count} phases" if count > 1 else ""
