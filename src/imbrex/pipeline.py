@@ -31,6 +31,7 @@ from imbrex.ir.to_product import name_in_ir, stated, to_product
 from imbrex.lower.build import program
 from imbrex.lower.joined import joined
 from imbrex.lower.lds_traffic import lds_traffic
+from imbrex.lower.one_launch import apart, in_one_launch
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 from imbrex.problem import Problem, problem_text
 from imbrex.problem.operand import dense_strides
@@ -131,7 +132,8 @@ def lower(request: Request) -> Lowered:
             first = sum(len(made.launches) for made in parts)
             made = _program(threadwise.module, part, first)
             parts.append(_hinted(made, part, own))
-        return _printed(joined(parts), request, configuration)
+        made = (in_one_launch if request.target in gpus("AMD") else apart)(joined(parts))
+        return _printed(made, request, configuration)
 
 
 def _program(module: ModuleOp, request: Request, first: int) -> Program:

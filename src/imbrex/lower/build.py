@@ -13,7 +13,7 @@ from imbrex.index.rule import COUNT, Guard, Prefix
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp, constant_of, filled_with
-from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp, WithinOp
+from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, JoinOp, SegmentOp, SignalOp, TileOp, WithinOp
 from imbrex.ir.ops.standard import (
     ROLLED,
     AddiOp,
@@ -48,6 +48,7 @@ from imbrex.lower.stmt import (
     Exchange,
     Fill,
     For,
+    Join,
     Kernel,
     Let,
     Program,
@@ -172,6 +173,8 @@ class Builder:
                 body.append(Signal(self._flag(op)))
             case AwaitOp():
                 body.append(self._await(op))
+            case JoinOp():
+                body.append(Join(self._flag(op), op.count.data))
             case ThreadwiseCopyOp():
                 self._copy(op)
             case ThreadwiseGemmOp():
@@ -269,7 +272,7 @@ class Builder:
         (end,), (first,) = (self.reader.index(values) for values in ([op.end], op.flags_index))
         return Await(self._flag(op), end - first)
 
-    def _flag(self, op: SignalOp | AwaitOp) -> Ref:
+    def _flag(self, op: SignalOp | AwaitOp | JoinOp) -> Ref:
         ref = self.reader.ref(op.flags, self.reader.index(op.flags_index))
         return Ref(ref.buffer, ref.offset)
 

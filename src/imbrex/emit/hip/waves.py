@@ -14,6 +14,7 @@ from imbrex.lower.stmt import (
     Await,
     Bit,
     For,
+    Join,
     Kernel,
     Let,
     Mark,
@@ -59,7 +60,7 @@ def _statement(stmt: Stmt, env: dict[str, Lin]) -> Stmt:
             return replace(stmt, dest=_ref(stmt.dest, env), source=_ref(stmt.source, env))
         case Mark():
             return Mark(_ref(stmt.mask, env), stmt.bit.subs(env), _guards(stmt.guards, env))
-        case Signal():
+        case Signal() | Join():
             return replace(stmt, flag=_ref(stmt.flag, env))
         case Await():
             count = None if stmt.count is None else stmt.count.subs(env)

@@ -24,7 +24,7 @@ from imbrex.ir.ops.finish import FinishOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp, GridwiseOp, LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
-from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp, WithinOp
+from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, JoinOp, SegmentOp, SignalOp, TileOp, WithinOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
@@ -139,6 +139,10 @@ class KernelFunctions(InterpreterFunctions):
         for ledger in self.ledgers:
             ledger.barrier()
         return ()
+
+    @impl(JoinOp)
+    def join(self, interpreter: Interpreter, op: JoinOp, args: PythonValues) -> PythonValues:
+        return ()  # the launch before has ended
 
     @impl(SubviewOp)
     def subview(self, interpreter: Interpreter, op: SubviewOp, args: PythonValues) -> PythonValues:
