@@ -24,7 +24,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.view.work.streamk import ADDED
 from imbrex.view.work.workgroup import RasterOrder
 
-__all__ = ["chosen", "expect_served", "of_offer"]
+__all__ = ["chosen", "expect_served", "of_offer", "whole"]
 
 
 def chosen(
@@ -47,6 +47,11 @@ def of_offer(offer: schedule_choice.Offer, context: GemmContext, machine: Machin
     """An offer's tuning and schedule, with an order of tiles where one is worth it."""
     schedule = ordered(offer.schedule, offer.tuning, context, machine)
     return TunedProduct(offer.tuning, resolved(offer.tuning, schedule, machine))
+
+
+def whole(tuning: Tuning, context: GemmContext, machine: Machine) -> TunedProduct:
+    """A workgroup for each tile, in an order where one is worth it."""
+    return TunedProduct(tuning, resolved(tuning, ordered(DATA_PARALLEL, tuning, context, machine), machine))
 
 
 def expect_served(product: TunedProduct, context: GemmContext, machine: Machine) -> None:
