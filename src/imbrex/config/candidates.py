@@ -185,7 +185,7 @@ def _combined(options: Sequence[Sequence[Priced]]) -> Iterator[Sequence[Priced]]
 
 def _of_one_tuning(options: Sequence[Sequence[Priced]]) -> Iterator[Sequence[Priced]]:
     """All products by one tuning of waves, a workgroup a tile, which one launch may have."""
-    if len(options) == 1:
+    if len(options) < 2:
         return
     by_tuning = [{p.tuning: (p, cost) for p, cost in each if not p.schedule.is_shared} for each in options]
     for tuning in by_tuning[0]:
@@ -198,7 +198,7 @@ def _together(
 ) -> float:
     """Cycles of the multiplying of all products."""
     is_of_waves = all(isinstance(product.tuning, XdlopsTuning) for product in tuned)
-    if not isinstance(machine, GpuMachine) or not is_of_waves:
+    if not isinstance(machine, GpuMachine) or not is_of_waves or len(tuned) < 2:
         return sum(each)
     return clocks_together(tuned, [product.context for product in made.products], each, machine)
 

@@ -169,12 +169,8 @@ class Builder:
                 body.append(Fill(self.reader.buffers[op.buffer], filled_with(op)))
             case LdsBarrierOp():
                 body.append(Barrier(op.in_flight.data if op.in_flight is not None else 0))
-            case SignalOp():
-                body.append(Signal(self._flag(op)))
-            case AwaitOp():
-                body.append(self._await(op))
-            case JoinOp():
-                body.append(Join(self._flag(op), op.count.data))
+            case SignalOp() | AwaitOp() | JoinOp():
+                body.append(self._met(op))
             case ThreadwiseCopyOp():
                 self._copy(op)
             case ThreadwiseGemmOp():
@@ -266,15 +262,21 @@ class Builder:
         self.scopes[-1].names.add(name)
         self.reader.indices[op.result] = param(name, 1, most)
 
-    def _await(self, op: AwaitOp) -> Await:
-        if op.end is None:
-            return Await(self._flag(op))
-        (end,), (first,) = (self.reader.index(values) for values in ([op.end], op.flags_index))
-        return Await(self._flag(op), end - first)
-
-    def _flag(self, op: SignalOp | AwaitOp | JoinOp) -> Ref:
+    def _met(self, op: SignalOp | AwaitOp | JoinOp) -> Signal | Await | Join:
+        """What workgroups tell each other."""
         ref = self.reader.ref(op.flags, self.reader.index(op.flags_index))
-        return Ref(ref.buffer, ref.offset)
+        flag = Ref(ref.buffer, ref.offset)
+        match op:
+            case SignalOp():
+                return Signal(flag)
+            case JoinOp():
+                return Join(flag, op.count.data)
+            case AwaitOp(end=None):
+                return Await(flag)
+            case AwaitOp():
+                assert op.end is not None, op
+                (end,), (first,) = (self.reader.index(values) for values in ([op.end], op.flags_index))
+                return Await(flag, end - first)
 
     def _subview(self, op: SubviewOp) -> View:
         offset, base = constant_of(op.offset), self.reader.buffers[op.source]

@@ -50,10 +50,10 @@ def clocks_at_once(
 ) -> float:
     """Clocks of a launch of all tiles; cost: of a tile, or a bound of it."""
     groups = min(map(resident_groups, plans))
-    places = plans[0].machine.compute_units * groups
+    at_a_time = plans[0].machine.compute_units * groups
     found = [(cost(plan, groups), plan) for plan in plans]
     tiles = [(plan.k_iterations * of.step + of.start, plan.grid_size) for of, plan in found]
-    return _end(sorted(tiles, reverse=True), places)
+    return _end(sorted(tiles, reverse=True), at_a_time)
 
 
 def best_at_once(
@@ -92,9 +92,9 @@ def clocks_together(
     return clocks_at_once([one.plan(of, machine) for one, of in zip(tunings, contexts, strict=True)])
 
 
-def _end(tiles: Sequence[tuple[float, int]], places: int) -> float:
+def _end(tiles: Sequence[tuple[float, int]], at_a_time: int) -> float:
     """When the last tile ends, of so many at a time.  tiles: clocks and how many, as they are begun."""
-    free, end = [(0.0, places)], 0.0
+    free, end = [(0.0, at_a_time)], 0.0
     for clocks, count in tiles:
         left = count
         while left:
