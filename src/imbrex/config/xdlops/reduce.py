@@ -42,8 +42,11 @@ AT_ONCE: Final = 8
 """Loads of slots that are under way before the first of them is added."""
 ARRIVAL: Final = 750.0
 """Clocks until a compute unit has what another one wrote."""
-MEETING: Final = 2 * ARRIVAL
-"""Clocks until a workgroup is seen to be there by another one, and has what it wrote."""
+MEETING: Final = 4 * ARRIVAL
+"""Clocks from the last store of a workgroup until others of its tile load it: stores arrive, L2 is written
+back, the arrival is counted, and seen by who looks.  A guess, with which kernels that are mostly their launch
+are not shared so.
+"""
 
 
 @dataclass(frozen=True)
