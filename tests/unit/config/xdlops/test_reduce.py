@@ -57,7 +57,7 @@ def test_few_tiles_of_a_long_k_have_a_second_launch(chip: str) -> None:
 def test_those_who_add_meet_where_a_die_holds_them(chip: str) -> None:
     """A launch and its prologue are saved."""
     costs = {offer.schedule.mode: offer.cost for offer in found(WIDE, chip)}
-    assert costs["scatter_k"] < 0.92 * min(costs[mode] for mode in costs if mode != "scatter_k")
+    assert costs["scatter_k"] < 0.95 * min(costs[mode] for mode in costs if mode != "scatter_k")
     machine = GPU_MACHINES[chip]
     for offer in found(WIDE, chip):
         pieces = offer.workgroups // offer.tiles.outputs
