@@ -62,7 +62,7 @@ MORE = {
     "sgemm": Emitted(Gemm(256, 256, 256, beta=1.0), "sm_90a", "v1:general:128,64,64,16,4,2"),
     "halo_images": Emitted(
         half("forward", 8, 64, 8, 8, 64, 3, 3, **SAME), "sm_90a",
-        "v1:halo:2,8,10,8,9,64,64,1,4,2,cooperative", "halo:1",
+        "v1:halo:1,8,10,8,9,64,64,1,4,1,cooperative", "halo:1",
     ),
     "lines_images": Emitted(
         half("forward", 16, 64, 7, 7, 64, 3, 3, **SAME), "sm_90a",
@@ -73,7 +73,7 @@ MORE = {
         "halo:1",
     ),
     "weights_images": Emitted(
-        half("backward_weight", *LAYER, **SAME), "sm_90a", "v1:halo_weight:2,2,4,32,9,64,1,2,2,3", "halo:1"
+        half("backward_weight", *LAYER, **SAME), "sm_90a", "v1:halo_weight:1,2,4,32,9,64,1,2,2,3", "halo:1"
     ),
 }  # fmt: skip
 ALIKE = (

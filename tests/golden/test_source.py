@@ -171,7 +171,7 @@ HOPPER = {
     "conv_sm_90a_planes": Emitted(
         Conv2d("backward_weight", 5, 64, 21, 56, 64, 3, 3, dtype="f16", **GROUPS),
         "sm_90a",
-        "v1:halo_weight:1,1,3,64,9,64,4,7,6,2",
+        "v1:halo_weight:1,3,3,64,9,64,4,3,4,2",
         "halo:8",
     ),
 }

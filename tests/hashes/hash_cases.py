@@ -182,9 +182,9 @@ def _hopper_windows() -> Iterator[HashCase]:
         yield HashCase(conv(direction, **shape), HOPPER, f"v1:lines:{text}")
     weights: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("nhwc", "1,4,6,56,9,64,1,7,2,3", {"h": 21, "w": 53, "n": 4}),
-        ("nhwc", "2,1,3,64,9,64,4,2,2,1", {"h": 21, "w": 53, "n": 4}),
-        ("nchw", "1,1,3,64,9,64,4,7,6,2", {"h": 21, "w": 56, "n": 5}),
-        ("nchw", "2,4,8,32,9,64,4,2,2,1", {"h": 4, "w": 16, "n": 5}),
+        ("nhwc", "1,2,4,64,9,64,4,2,2,1", {"h": 21, "w": 53, "n": 4}),
+        ("nchw", "1,3,3,64,9,64,4,3,4,2", {"h": 21, "w": 56, "n": 5}),
+        ("nchw", "1,4,4,32,9,64,4,2,3,1", {"h": 4, "w": 16, "n": 5}),
     )
     for layout, text, shape in weights:
         problem = conv("backward_weight", layout, **GROUPED | shape)

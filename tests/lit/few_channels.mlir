@@ -39,8 +39,8 @@ func.func @together(%filter: memref<4x4x1x1x4xf16>, %input: memref<1x4x4x4x4xf16
 // CHECK:       miopen.launch
 // CHECK:         %thread_sums = miopen.alloc() : memref<1x4x4xf32, #5>
 // CHECK:         scf.for %image
-// CHECK:           miopen.threadwise_gemm(%taps_slot_y_x_k_m[%c3, %c0, %c0],
-// CHECK:           miopen.threadwise_gemm(%taps_slot_y_x_k_m[%c3, %c2, %c0],
+// CHECK:           miopen.threadwise_gemm(%taps_0_slot_y_k_m[%c3, %c0],
+// CHECK:           miopen.threadwise_gemm(%taps_0_slot_y_k_m[%c3, %c2],
 // CHECK:           miopen.threadwise_copy(%thread_sums[%c0],
 // CHECK-NOT:   miopen.launch
 // CHECK-NOT:   miopen.gridwise_gemm

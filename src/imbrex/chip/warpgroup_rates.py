@@ -207,7 +207,7 @@ class LineRates:
 
 @dataclass(frozen=True)
 class WeightRates:
-    """Rates of the model of halo weights (`config.halo_weight.cost`)."""
+    """Rates of the model of halo weights (`config.halo.cost`)."""
 
     matrix: float
     """Cycles for each that the matrix unit's instructions take."""

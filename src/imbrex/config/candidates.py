@@ -39,7 +39,6 @@ from imbrex.config.configured import configured, family, is_in_place, schedule_o
 from imbrex.config.context import GemmContext
 from imbrex.config.general import choice as general_choice
 from imbrex.config.halo.plan import WindowTuning
-from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.kinds import kind_of
 from imbrex.config.legal import check
 from imbrex.config.matrix_unit import has_matrix_instructions
@@ -116,7 +115,7 @@ def spent(request: Request, one: Candidate) -> Spent:
     """What the model says a candidate's cycles are spent on."""
     of, machine = one.configuration, request.machine
     own = of.products[0].tuning if of.products else None
-    given = own if isinstance(own, WindowTuning | HaloWeightTuning) else None
+    given = own if isinstance(own, WindowTuning) else None
     made = products(request.problem, of, machine, given)
     if isinstance(made, Lanes):
         return Spent({}, {"strips": one.cycles})

@@ -3,7 +3,7 @@
 A row says on which machines the kind runs, what a user calls its family, the rules that its plans keep to,
 what one costs, the tunings worth a try, and which products it serves unless something else is said.  Windows
 whose pixels come into shared memory once have no space here: each of their tunings has a product of its own
-(`halo.choice`, `halo_weight.choice`).
+(`halo.choice`).
 """
 
 from __future__ import annotations
@@ -25,13 +25,9 @@ from imbrex.config.general.cost import general_cycles
 from imbrex.config.general.legal import GENERAL_RULES
 from imbrex.config.general.plan import GeneralPlan, GeneralTuning
 from imbrex.config.general.space import general_list
-from imbrex.config.halo.cost import HaloCost, LinesCost
-from imbrex.config.halo.legal import HALO_RULES
-from imbrex.config.halo.line_legal import LINE_RULES
-from imbrex.config.halo.plan import HaloTuning, LinesTuning
-from imbrex.config.halo_weight.cost import HaloWeightCost
-from imbrex.config.halo_weight.legal import HALO_WEIGHT_RULES
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.cost import HaloCost, HaloWeightCost, LinesCost
+from imbrex.config.halo.legal import HALO_RULES, HALO_WEIGHT_RULES, LINE_RULES
+from imbrex.config.halo.plan import HaloTuning, HaloWeightTuning, LinesTuning
 from imbrex.config.rules import Illegal, Rules
 from imbrex.config.spent import Spent
 from imbrex.config.tiles import TileSchedule

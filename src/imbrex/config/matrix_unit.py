@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from imbrex.chip import GpuMachine, Machine
 from imbrex.config.halo.plan import WindowTuning
-from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.request import Request
 from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.plan import WarpgroupTuning
@@ -20,7 +19,7 @@ def has_matrix_instructions(request: Request) -> bool:
     one guard a load.
     """
     if request.tuning is not None:
-        of_waves = XdlopsTuning | WarpgroupTuning | WindowTuning | HaloWeightTuning
+        of_waves = XdlopsTuning | WarpgroupTuning | WindowTuning
         return isinstance(request.tuning, of_waves)
     return multiplies(request.machine, request.problem.dtype)
 

@@ -10,8 +10,7 @@ from imbrex.config.configuration import TunedProduct
 from imbrex.config.context import GemmContext
 from imbrex.config.general import choice as general_choice
 from imbrex.config.general.plan import GeneralTuning
-from imbrex.config.halo.plan import HaloTuning, LinesTuning
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.plan import WindowTuning
 from imbrex.config.kinds import Family, kind_of
 from imbrex.config.tile_order import ordered
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
@@ -70,7 +69,7 @@ def _scheduled(
     given: Tuning | None,
     schedule: TileSchedule | Auto,
 ) -> tuple[Tuning, TileSchedule]:
-    if isinstance(given, HaloTuning | LinesTuning | HaloWeightTuning):
+    if isinstance(given, WindowTuning):
         if schedule not in (AUTO, DATA_PARALLEL):
             raise Diagnostic(f"windows of one step of K are not shared by {schedule}", hint="leave it out")
         return given, DATA_PARALLEL

@@ -27,8 +27,7 @@ from typing import Any, TypeAlias, TypeGuard, get_args
 from imbrex.config.block_plan import CopyKind
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general.plan import GeneralTuning
-from imbrex.config.halo.plan import HaloTuning, LinesTuning
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.plan import WindowTuning
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsTuning
@@ -42,7 +41,7 @@ __all__ = [
     "values", "with_article",
 ]  # fmt: skip
 
-PipelineTuning: TypeAlias = WarpgroupTuning | HaloTuning | LinesTuning | HaloWeightTuning
+PipelineTuning: TypeAlias = WarpgroupTuning | WindowTuning
 """Tunings of products that warpgroups multiply, out of a pipeline of stages."""
 Tuning: TypeAlias = GeneralTuning | XdlopsTuning | PipelineTuning | CpuTuning
 

@@ -15,8 +15,8 @@ __all__ = ["has_epilogue", "lines", "stored", "text"]
 
 SPELLED: Final = {"min": "minimum", "max": "maximum", "abs": "magnitude", "tanh": "hyperbolic_tangent"}
 """Functions of the header by other names than their own: those of C are not to be hidden."""
-TAILED: Final = frozenset({"sigmoid", "silu", "softplus"})
-"""Functions of the header that are told whether what is stored shows the last bits of their tails."""
+GRADED: Final = frozenset({"sigmoid", "silu", "softplus", "gelu"})
+"""Functions of the header that are told whether what is stored shows the last bits of f32."""
 ELEMENT: Final = "element"
 
 
@@ -86,5 +86,5 @@ def text(expression: Expression, values: Mapping[str, str], computed: DType, sto
             return f"({a} {SIGNS[name]} {b})"
         case Call(name, arguments):
             given = ", ".join(text(a, values, computed, stored) for a in arguments)
-            tail = f"<{str(stored == F32).lower()}>" if name in TAILED else ""
-            return f"imbrex::{SPELLED.get(name, name)}{tail}({given})"
+            grade = f"<{str(stored == F32).lower()}>" if name in GRADED else ""
+            return f"imbrex::{SPELLED.get(name, name)}{grade}({given})"

@@ -14,8 +14,7 @@ from typing import Final, assert_never
 from imbrex.chip import GpuMachine
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning
 from imbrex.config.general.plan import GeneralPlan, GeneralTuning
-from imbrex.config.halo.plan import HaloTuning, LinesTuning
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.plan import HaloTuning, HaloWeightTuning, LinesTuning
 from imbrex.config.tuning import Tuning
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning

@@ -72,13 +72,15 @@ def _gelu_tanh(x: Float) -> Float:
 @dataclass(frozen=True)
 class Function:
     """arity: arguments.  value: in float64.  steepest: a bound on the derivative by any argument, inf where
-    there is none, as for products.  is_f32: kernels have it in f32 only.
+    there is none, as for products.  is_f32: kernels have it in f32 only.  short: what it may be off by,
+    of itself, where the result is stored in fewer bits than f32 has, beside what it is off by in f32.
     """
 
     arity: int
     value: Callable[..., Float]
     steepest: float = 1.0
     is_f32: bool = False
+    short: float = 0.0
 
 
 FUNCTIONS: Final[Mapping[str, Function]] = {
@@ -99,7 +101,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "softplus": Function(1, _softplus, is_f32=True),
     "hardswish": Function(1, _hardswish, 1.5),
     "leaky_relu": Function(2, _leaky_relu, math.inf),
-    "gelu": Function(1, _gelu, 1.13, True),
+    "gelu": Function(1, _gelu, 1.13, True, short=2.0**-15),
     "gelu_tanh": Function(1, _gelu_tanh, 1.13, True),
 }
 """Every operator and function by its name.  gelu is the exact one, by erf; gelu_tanh approximates it;

@@ -6,7 +6,8 @@ roundings of unit u of its value and its arguments, the node is off by at most
     a + b, a - b      e(a) + e(b) + r               r = ROUNDINGS u (|value| + sum of |arguments|)
     a * b             |a| e(b) + |b| e(a) + e(a) e(b) + s    s = ROUNDINGS u |value| + the least subnormal
     a / b             (e(a) + |a / b| e(b)) / (|b| - e(b)) + s, anything where e(b) >= |b|
-    f(x, ..)          steepest slope of f * the greatest e + r
+    f(x, ..)          steepest slope of f * the greatest e + r, and |f| times its `short` where fewer bits
+                      than f32's are stored
     f that never falls   the same, but no more than to f(x - e(x), ..) and f(x + e(x), ..)
     leaky_relu(x, s)  max(1, |s|) e(x) + |x| e(s) + e(x) e(s) + r
     pre_activation(x) e(x), as it computes nothing
@@ -28,7 +29,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from imbrex.dtype import F32, F64
+from imbrex.dtype import F32, F64, DType
 from imbrex.problem import Conv2d, Gemm
 from imbrex.problem.epilogue import Call, Epilogue, Expression, Name, Number, walk
 from imbrex.problem.epilogue_function import FUNCTIONS
@@ -74,12 +75,13 @@ NUMPY = Arrays(np, np.float64, _called)
 class Finished:
     """An epilogue with the exact values of x and of its arrays, broadcast to the result's shape.
 
-    largest: the largest value of the type that computes it.
+    largest: the largest value of the type that computes it.  stored: the type of the result in memory.
     """
 
     epilogue: Epilogue
     values: Mapping[str, Array]
     largest: float
+    stored: DType
     arrays: Arrays = NUMPY
 
     @property
@@ -136,7 +138,8 @@ class Finished:
             return self.arrays.module.zeros_like(own)
         if name in BOUNDED:
             held = [self.arrays.module.where(abs(h) > 1.0, 1.0, h) for h in held]
-        return ROUNDINGS * unit * (abs(own) + sum(abs(h) for h in held))
+        short = FUNCTIONS[name].short if self.stored.bits < F32.bits else 0.0
+        return ROUNDINGS * unit * (abs(own) + sum(abs(h) for h in held)) + short * abs(own)
 
     def _ends(self, name: str, held: list[Array], errors: list[Array], own: Array) -> Array:
         """How far a function that never falls gets from its value where all arguments are off the same way;

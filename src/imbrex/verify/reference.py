@@ -80,7 +80,7 @@ def reference(
         values = {"x": want, **_further(problem, operands)}
 
         def through(epilogue: Epilogue, before: Reference | None = None) -> Reference:
-            finished = Finished(epilogue, values, largest_of(problem))
+            finished = Finished(epilogue, values, largest_of(problem), problem.result.dtype)
             return Reference(_stored(finished.want, problem), sizes, scaled, finished, lost, before)
 
         kept = problem.epilogue.before

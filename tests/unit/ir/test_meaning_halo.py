@@ -59,7 +59,7 @@ CASES = [
     Windows(windows("forward", 32, 8, 14, 32), "v1:halo:1,4,6,16,9,32,32,1,2,2,pingpong", "halo:1"),
     Windows(windows("forward", 32, 8, 14, 32, n=3), "v1:lines:4,4,16,3,3,32,32,1,2,2,cooperative", "halo:1"),
     Windows(windows("backward_data", 32, 8, 7, 32), "v1:lines:8,8,8,3,3,32,32,1,2,2,cooperative", "halo:1"),
-    Windows(windows("forward", 32, 8, 14, 32), "v1:halo:2,8,10,16,9,32,16,1,3,2,cooperative", "halo:1"),
+    Windows(windows("forward", 32, 8, 14, 32), "v1:halo:1,8,10,16,9,32,16,1,3,2,cooperative", "halo:1"),
 ]
 
 

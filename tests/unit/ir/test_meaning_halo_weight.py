@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.pairs import one_in
 
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.plan import HaloWeightTuning
 from imbrex.ir.ops import WarpgroupGemmOp
 from imbrex.ir.source import InvalidOp
 
@@ -27,14 +27,14 @@ CASES = [
         algorithm="halo:4",
     ),
     Windows(weights(32, 5, 7, 64, n=1), "v1:halo_weight:1,4,6,16,9,32,1,2,2,3", "halo:1"),
-    Windows(weights(16, 3, 3, 64, n=3), "v1:halo_weight:2,4,6,4,9,16,1,2,3,3", "halo:1"),
+    Windows(weights(16, 3, 3, 64, n=3), "v1:halo_weight:1,4,6,4,9,16,1,2,3,3", "halo:1"),
 ]
 PLANES = {"input_layout": "NCHW", "output_layout": "NKHW", "filter_layout": "KCYX"}
 OUT_OF_PLANES = [
     Windows(
         weights(64, 4, 12, 64, n=2, groups=8, **PLANES), "v1:halo_weight:1,4,4,32,9,64,4,2,4,2", "halo:8"
     ),
-    Windows(weights(64, 4, 8, 64, n=1, groups=4, **PLANES), "v1:halo_weight:1,2,6,32,9,64,4,2,4,2", "halo:4"),
+    Windows(weights(64, 4, 8, 64, n=1, groups=4, **PLANES), "v1:halo_weight:1,2,2,32,9,64,4,1,4,2", "halo:4"),
 ]
 
 

@@ -54,12 +54,6 @@ CASES = [
         Copied(layer(direction, h=4, w=10), TUNING, f"whole_images:{count}")
         for direction, count in in_turn(("forward", "backward_data", "backward_weight"), (16, 32, 64))
     ),
-    *(
-        Copied(layer(direction, h=h, w=w, stride=stride), TUNING, "whole_images:16")
-        for direction, (h, w, stride) in in_turn(
-            ("backward_data", "backward_weight"), ((8, 20, 2), (12, 30, 3), (7, 20, 2))
-        )
-    ),
     Copied(layer("backward_weight", c=32, k=48, h=2, w=12), TUNING, "whole_images:16"),
     Copied(layer("backward_weight", dtype="bf16", h=4, w=6), TUNING, "whole_images:32"),
     *(

@@ -75,7 +75,7 @@ def part_of(
     slots = np.zeros((multiply.filter.diagonal, rows, work.line, each))
     for step in range(first, first + count + rows - 1):
         env = {"batch": at[0], "tile": at[1], "step": step}
-        if 0 <= work.exists.index.eval(env) < work.exists.size:
+        if 0 <= work.exists[0].index.eval(env) < work.exists[0].size:
             slots += stepped(gemm, line_of(gemm, array, env), filters, step)
         slot, line = rows - 1 - step % rows, step - (rows - 1)
         if line >= first:
@@ -180,11 +180,11 @@ def test_lines_that_do_not_exist_are_left_out() -> None:
     work, _ = parts(gemm)
     assert (work.line, work.streams.lines) == (64, 7)
     first = {"batch": 0, "tile": 0, "step": 0}
-    assert work.exists.index.eval(first) == -1 and work.exists.size == 14
+    assert work.exists[0].index.eval(first) == -1 and work.exists[0].size == 14
 
 
 REFUSED = [
-    ("4,14,16,3,3,16,32,1,2,2,cooperative", "3 x 3 taps of 16 channels are not the 288 of gemmK"),
+    ("4,14,16,3,3,16,32,1,2,2,cooperative", "9 taps of 16 channels are not the 288 of gemmK"),
     (
         "2,14,16,3,3,32,32,1,2,2,cooperative",
         "a line of each image has 32 pixels in all, not a multiple of 64",

@@ -17,7 +17,7 @@ from imbrex.lower.warpgroup.pipeline import Pipeline
 from imbrex.problem import Conv2d
 from imbrex.verify.data import random_operands
 from imbrex.verify.reference import reference
-from imbrex.view.stage.plane_stage import LineTile, PlaneStage
+from imbrex.view.stage.plane_stage import PlaneStage
 from imbrex.view.tensor import Box
 
 PIXELS, LANES, BLOCK = 8, 4, 16
@@ -28,14 +28,14 @@ def weights(n: int, c: int, h: int, w: int, groups: int, **given: Any) -> Conv2d
     return Conv2d("backward_weight", n=n, c=c, h=h, w=w, k=c, groups=groups, **shape)
 
 
-def line_of(tile: LineTile, memory: Array, line: int, channels: Array, kind: Any) -> Array:
+def line_of(tile: PlaneStage, memory: Array, line: int, channels: Array, kind: Any) -> Array:
     """[channel, part, lane, pixel], as loads of 16 bytes, or twice 8, that each lie together bring it."""
     part, lane = np.indices((tile.line // (LANES * PIXELS), LANES))
     first = line * tile.line + (part * LANES + lane) * PIXELS
     (element,), _ = tile.map.evaluate(
         [first[None, ..., None] + np.arange(0, PIXELS, 4), channels[:, None, None, None]]
     )
-    byte = np.asarray(element * tile.stored.element_bytes)
+    byte = np.asarray(element * tile.element_bytes)
     assert not (byte % 8).any(), "halves of a lane's pixels are aligned"
     held = memory.view(kind)[byte[..., None] // 2 + np.arange(4)].reshape(*byte.shape[:-1], PIXELS)
     place = (part * LANES + lane)[..., None] * PIXELS + np.arange(PIXELS)
@@ -51,41 +51,24 @@ def columns_of(held: Array) -> list[Array]:
 
 def streamed(gemm: Pipeline, planes: PlaneStage, output: Array, image: Array, batch: int) -> Array:
     """What warps add up of all steps, which keep a line of the input and of the output for the next ones."""
-    sums = np.zeros((9, planes.filters, planes.channels))
+    sums = np.zeros((9, planes.channels, planes.channels))
     for block, turn in product(range(0, planes.channels, BLOCK), range(gemm.team.consumers)):
         own, kept = block + np.arange(BLOCK), list[Array]()
         here = sums[:, block : block + BLOCK, block : block + BLOCK]
         for step in range(turn, gemm.tiles.steps, gemm.team.consumers):
             env = {"batch": batch, "tile": 0, "step": step}
             stages = stage(gemm.a, output, env), stage(gemm.b, image, env)
-            tiles = planes.output, planes.input
             if step // gemm.team.consumers % planes.strips == 0:
                 kept.clear()
             for row in range(planes.rows):
-                pairs = zip(tiles, stages, strict=True)
-                y, x = (line_of(t, s, row, own, output.dtype).astype(float) for t, s in pairs)
+                y, x = (line_of(planes, s, row, own, output.dtype).astype(float) for s in stages)
                 kept = [*(kept or [np.zeros_like(y), np.zeros_like(x)]), y, x]
                 for tap, left, right in ((0, 2, 1), (1, 2, 3), (2, 0, 3)):
                     for i, seen in enumerate(columns_of(kept[right])):
                         here[tap * 3 + i] += np.einsum("fhlp,chlp->fc", kept[left], seen)
                 del kept[:2]
-    masked = np.arange(planes.filters)[:, None] // BLOCK == np.arange(planes.channels) // BLOCK
+    masked = np.arange(planes.channels)[:, None] // BLOCK == np.arange(planes.channels) // BLOCK
     return np.where(masked, sums, np.nan)
-
-
-def multiplied(gemm: Pipeline, planes: PlaneStage, output: Array, image: Array, kind: Any) -> Array:
-    """What warps add up of a stage: (tap, filter, channel) of the blocks on the diagonal."""
-    sums = np.full((planes.window * 3, planes.filters, planes.channels), np.nan)
-    for block in range(0, planes.channels, BLOCK):
-        own = block + np.arange(BLOCK)
-        here = np.zeros((planes.window * 3, BLOCK, BLOCK))
-        for i, row, y in product(range(planes.images), range(planes.rows), range(planes.window)):
-            left = line_of(planes.output, output, i * planes.rows + row, own, kind)
-            right = line_of(planes.input, image, i * planes.input.lines + row + y, own, kind)
-            for x, seen in enumerate(columns_of(right)):
-                here[y * 3 + x] += np.einsum("fhlp,chlp->fc", left.astype(float), seen.astype(float))
-        sums[:, block : block + BLOCK, block : block + BLOCK] = here
-    return sums
 
 
 def stage_of(gemm: Pipeline) -> PlaneStage:
@@ -102,13 +85,7 @@ def gradient(problem: Conv2d, gemm: Pipeline) -> tuple[Array, Array]:
     shares = np.full(gemm.c.buffer.elements, np.nan)
     row, column = np.indices((gemm.tiles.rows, gemm.tiles.columns))
     for batch, m in product(range(gemm.tiles.batches), range(gemm.tiles.row_tiles)):
-        sums = np.zeros((planes.window * 3, gemm.tiles.rows, planes.channels))
-        if planes.streams:
-            sums = streamed(gemm, planes, output, image, batch)
-        for step in range(0 if planes.streams else gemm.tiles.steps):
-            env = {"batch": batch, "tile": m, "step": step}
-            kept, read = stage(gemm.a, output, env), stage(gemm.b, image, env)
-            sums += multiplied(gemm, planes, kept, read, output.dtype)
+        sums = streamed(gemm, planes, output, image, batch)
         flat = sums.transpose(1, 0, 2).reshape(gemm.tiles.rows, gemm.tiles.columns)
         at: dict[str, Any] = {"batch": batch, "row": m * gemm.tiles.rows + row, "column": column}
         exists = np.ones_like(row, bool)
@@ -119,30 +96,6 @@ def gradient(problem: Conv2d, gemm: Pipeline) -> tuple[Array, Array]:
     filters, channels, *taps = truth.shape
     total = shares.reshape(-1, filters, *taps, channels).sum(axis=0)
     return np.moveaxis(total, -1, 1), truth.astype(np.float64)
-
-
-CASES = {
-    "8 groups as one, two lines in a group": (weights(2, 128, 6, 16, 16), "1,2,6,32,9,64,4,3,4,2", 8),
-    "lines that end inside of a piece": (weights(1, 128, 6, 28, 16), "1,2,6,32,9,64,4,3,4,2", 8),
-    "four lines in a group": (weights(1, 128, 8, 28, 16), "1,4,12,32,9,64,4,1,2,1", 8),
-    "12 wide": (weights(3, 64, 4, 12, 4), "1,4,12,32,9,64,4,2,2,1", 4),
-    "several images": (weights(3, 64, 4, 16, 4), "2,4,8,32,9,64,4,2,2,1", 4),
-    "rows of whole lines": (weights(1, 64, 5, 64, 8), "1,2,4,64,9,64,4,3,4,2", 8),
-    "56 wide, 4 as one": (weights(1, 64, 7, 56, 4), "1,2,4,64,9,64,4,2,4,2", 4),
-    "two lines in rows of their own": (weights(2, 64, 4, 56, 4), "1,2,6,64,9,64,4,2,2,1", 4),
-    "two rows": (weights(1, 64, 4, 24, 8, y=2, pad_h=(1, 0)), "1,2,4,32,6,64,4,2,4,2", 8),
-    "two rows, a line each": (weights(1, 64, 5, 40, 8, y=2, pad_h=(0, 1)), "1,1,2,64,6,64,4,2,4,2", 8),
-    "no rows of padding": (weights(2, 64, 6, 8, 8, pad_h=(0, 0)), "1,2,4,32,9,64,4,2,4,2", 8),
-}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_shares_add_up_to_the_gradient(case: str) -> None:
-    problem, text, count = CASES[case]
-    gemm = lowered(problem, text, f"halo:{count}")
-    assert not stage_of(gemm).streams
-    found, want = gradient(problem, gemm)
-    assert np.array_equal(found, want)
 
 
 @pytest.mark.parametrize("size", [28, 56])
@@ -176,6 +129,8 @@ COPIED = {
     "an odd number of lines, two in a row": weights(1, 128, 7, 28, 16),
     "a row is longer than a line": weights(1, 128, 6, 72, 16),
     "pixels are not the middle column's": weights(1, 128, 6, 16, 16, pad_w=(2, 0)),
+    "two rows": weights(1, 64, 4, 24, 8, y=2, pad_h=(1, 0)),
+    "no rows of padding": weights(2, 64, 6, 8, 8, pad_h=(0, 0)),
     "channels last": weights(
         1, 128, 6, 16, 16, filter_layout="KYXC", input_layout="NHWC", output_layout="NHWK"
     ),
@@ -189,9 +144,9 @@ def test_what_is_not_read_from_planes(case: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["1,2,4,32,9,64,4,3,4,2", "1,2,6,32,9,64,1,3,2,3", "1,1,5,32,9,64,4,3,4,2", "1,2,6,32,9,64,4,3,6,3"],
+    ["1,2,4,32,9,64,4,3,4,2", "1,2,4,32,9,64,1,3,2,3", "1,2,6,32,9,64,4,3,4,2", "1,1,3,32,9,64,4,3,4,2"],
 )
 def test_a_given_tuning_may_want_copies(text: str) -> None:
     problem = weights(1, 128, 6, 16, 16)
-    assert isinstance(lowered(problem, "1,2,6,32,9,64,4,3,4,2", "halo:8").multiply, WarpPlanes)
+    assert isinstance(lowered(problem, "1,2,2,32,9,64,4,1,4,2", "halo:8").multiply, WarpPlanes)
     assert not isinstance(lowered(problem, text, "halo:8").multiply, WarpPlanes)

@@ -16,7 +16,6 @@ from imbrex.config.algorithm.table import Algorithm, number_of, rows_for
 from imbrex.config.algorithm.task import ConvTask, gemm_task_of, task_of
 from imbrex.config.algorithm.windows import groups_of
 from imbrex.config.halo.plan import WindowTuning
-from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.matrix_unit import has_matrix_instructions, multiplies
 from imbrex.config.request import Request
 from imbrex.config.tiles import TileSchedule
@@ -71,7 +70,7 @@ def _of_convolution(request: Request, problem: Conv2d) -> str:
         on_lanes = request.machine.multiprocessor and is_lanes_own(problem.dtype)
         has_lanes = on_lanes and request.tuning is None and is_depthwise(task)
         return "channel_vectors" if has_lanes else _by_phases(request, task, plain)
-    if isinstance(request.tuning, WindowTuning | HaloWeightTuning):
+    if isinstance(request.tuning, WindowTuning):
         return _served(f"halo:{groups_of(request.tuning, task)}", task, request)
     if not request.machine.has_warpgroups or request.tuning is not None:
         return "channels_last" if pays(task) else _of_waves(request, task, plain)

@@ -14,7 +14,6 @@ from imbrex.config.algorithm.table import row_of
 from imbrex.config.channel_cost import channel_cycles
 from imbrex.config.configuration import Configuration
 from imbrex.config.halo.plan import WindowTuning
-from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.kinds import kind_of
 from imbrex.config.matrix_unit import has_matrix_instructions
 from imbrex.config.outline import outline
@@ -149,7 +148,7 @@ def _item_cycles(product: Product, machine: GpuMachine) -> float:
 
 def _product_cycles(product: Product, machine: GpuMachine) -> float:
     own = product.tuning
-    if isinstance(own, WindowTuning | HaloWeightTuning):
+    if isinstance(own, WindowTuning):
         return kind_of(own).cost(own, product.context, machine)
     offers = warpgroup_choice.offers(product.context, machine)
     return warpgroup_choice.taken(offers).cost if offers else inf

@@ -16,23 +16,19 @@ from imbrex.chip import VECTOR_BYTES
 from imbrex.config.algorithm.arrange import Arranged
 from imbrex.config.algorithm.form import GemmForm
 from imbrex.config.algorithm.phases import are_apart
-from imbrex.config.algorithm.pointwise import pointwise_of
 from imbrex.config.algorithm.product import End, Launch, Product, Products, product_of, reached
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.algorithm.windows import windows_of
-from imbrex.config.halo.choice import Windows
-from imbrex.config.halo.plan import HaloTuning, LinesTuning, WindowTuning
+from imbrex.config.halo.choice import WeightWindows, Windows
+from imbrex.config.halo.plan import HaloTuning, HaloWeightTuning, LinesTuning, WindowTuning
 from imbrex.config.halo.space import diagonal_of
-from imbrex.config.halo_weight.choice import WeightWindows
-from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Map
 from imbrex.problem.conv import Direction
 from imbrex.problem.layout import Role
 from imbrex.view.conv import implicit_gemm
-from imbrex.view.conv.phase_rows import leaves_rows
-from imbrex.view.conv.phase_tiles import PhaseTile, phase_tiles
+from imbrex.view.conv.phase_tiles import PhaseTile, phase_tile
 from imbrex.view.conv.row_taps import RowTaps, abreast, row_taps
 from imbrex.view.conv.share_sum import ShareSum
 from imbrex.view.conv.whole_images import whole_images as images_view
@@ -59,8 +55,8 @@ class Made:
     """name: what the products are called.  views: one a product, of the convolution's arrays, or of
     workspaces in place of one.
 
-    between: what fills a workspace, or is filled from some: the input's phases, which a gradient's products
-    leave apart, and of which those of a filter's gradient read the first; or shares of the filter.
+    between: workspaces that an array is filled from: the input's phases, which a gradient's products leave
+    apart, or shares of the filter.
     fills: are there zeros first?  adds: are sums added in memory?  tuning: what operands are laid out for.
     diagonal: blocks of a filter that has zeros between them.  taps: of a row, which are views of one another.
     """
@@ -70,7 +66,7 @@ class Made:
     between: Interleave | ShareSum | None = None
     fills: bool = False
     adds: bool = False
-    tuning: WindowTuning | HaloWeightTuning | None = None
+    tuning: WindowTuning | None = None
     diagonal: int = 1
     taps: RowTaps | None = None
 
@@ -109,26 +105,17 @@ def _backward_data(task: ConvTask, form: GemmForm) -> Made:
         is_written = implicit_gemm.windows_are_apart(conv) and implicit_gemm.windows_meet_everything(conv)
         return Made("backward_data_v1r1", views, fills=not is_written, adds=True)
     if form.phases == "shared":
-        tiles = phase_tiles(conv, form.channel_multiple, VECTOR_BYTES // task.stored.bytes)
-        return Made(name, tiles, fills=leaves_rows(conv.height))
+        return Made(name, (phase_tile(conv, form.channel_multiple, VECTOR_BYTES // task.stored.bytes),))
     views = tuple(implicit_gemm.backward_data_v4r1(conv, form.taps_first, form.channel_multiple))
     if form.phases == "apart" and are_apart(task):
         dense = tuple(replace(view, c=Map(view.c.layers[:-1])) for view in views)
-        return Made(name, dense, Interleave.of(conv, task.stored.bytes))
+        return Made(name, dense, Interleave(conv, task.stored.bytes))
     return Made(name, views, fills=not implicit_gemm.writes_everything(conv))
 
 
 def whole_images(task: ConvTask, multiple: int) -> Made:
-    """The product of whole images; of a stride, with what puts its phase in place, or reads it out."""
-    pointwise, phases = pointwise_of(task), None
-    if pointwise != task.conv:  # forward has no stride
-        weight = task.is_backward_weight
-        phases = (
-            Interleave.reading(task.conv, task.dtype.bytes)
-            if weight
-            else Interleave.of(task.conv, task.stored.bytes)
-        )
-    return Made("whole_images", (images_view(pointwise, task.direction, multiple),), phases)
+    """The product of whole images."""
+    return Made("whole_images", (images_view(task.conv, task.direction, multiple),))
 
 
 def halo(task: ConvTask, given: Tuning | None) -> Made:
@@ -160,10 +147,9 @@ def _halo_weight(task: ConvTask, windows: WeightWindows, chosen: HaloWeightTunin
 def products_of(arranged: Arranged, made: Made) -> Products:
     """The same down to memory, with all launches."""
     task = arranged.task
-    before, after = _launches(task, made.between)
     filled = _elements(task) if made.fills else 0
     products = tuple(_product(task, made, view) for view in made.views)
-    return Products(products, (*arranged.before, *before), (*after, *arranged.after), filled)
+    return Products(products, arranged.before, (*_launches(task, made.between), *arranged.after), filled)
 
 
 def _product(task: ConvTask, made: Made, of: GemmView | PhaseTile) -> Product:
@@ -178,24 +164,17 @@ def _product(task: ConvTask, made: Made, of: GemmView | PhaseTile) -> Product:
     return replace(product_of(of, below, task.dtype, stored, is_finished), tuning=made.tuning, taps=made.taps)
 
 
-def _launches(
-    task: ConvTask, between: Interleave | ShareSum | None
-) -> tuple[tuple[Launch, ...], tuple[Launch, ...]]:
-    """Launches before the products, and after them."""
+def _launches(task: ConvTask, between: Interleave | ShareSum | None) -> tuple[Launch, ...]:
+    """Launches after the products."""
     match between:
         case None:
-            return (), ()
+            return ()
         case ShareSum():
             shares = End(between.read, task.dtype.accumulator.bytes)
-            return (), (Launch((shares, End(between.written, task.stored.bytes))),)
+            return (Launch((shares, End(between.written, task.stored.bytes))),)
         case Interleave(conv, size):
-            below, phases = task.layers("input"), implicit_gemm.phases(conv)
-            if task.is_backward_weight:
-                return (
-                    Launch((End(reached(between.first, below), size), End(between.read(*phases[0]), size))),
-                ), ()
-            ends = [End(between.read(*phase), size) for phase in phases]
-            return (), (Launch((*ends, End(reached(between.written, below), size))),)
+            ends = [End(between.read(*phase), size) for phase in implicit_gemm.phases(conv)]
+            return (Launch((*ends, End(reached(between.written, task.layers("input")), size))),)
         case _:
             assert_never(between)
 

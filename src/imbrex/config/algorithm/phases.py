@@ -37,7 +37,7 @@ def shares_phases(task: ConvTask) -> str | None:
         return "an epilogue is for sums of one phase"
     size, count = task.stored.bytes, phase_count(task.conv)
     if count == 0:
-        return "no tap of the filter meets a row of the input"
+        return "no tap of the filter meets a row of the input, or some residues of several are met"
     if size < LEAST_BYTES:
         return f"elements of less than {LEAST_BYTES} bytes are not stored by warpgroups"
     if ROW_BYTES % (COLUMNS * count * size):

@@ -10,7 +10,6 @@ from imbrex.config.algorithm.channels_last import ALREADY, COPIED, RESULT_STAYS,
 from imbrex.config.algorithm.depthwise import FEW_CHANNELS, has_window_vectors, is_depthwise, is_lanes_own
 from imbrex.config.algorithm.few_channels import NOT_SERVED, rows_of
 from imbrex.config.algorithm.phases import leaves_gaps, shares_phases
-from imbrex.config.algorithm.pointwise import is_served
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.algorithm.windows import refused
 from imbrex.numeral import counted, whole
@@ -18,6 +17,7 @@ from imbrex.view.conv.implicit_gemm import windows_are_apart
 from imbrex.view.conv.raster import RasterDirection
 from imbrex.view.conv.row_taps import row_taps
 from imbrex.view.conv.whole_images import NOT_SERVED as NO_IMAGES
+from imbrex.view.conv.whole_images import serves
 from imbrex.view.stage.shared_tile import SWIZZLES
 
 __all__ = ["SERVING", "Refusal", "Serving", "is_on_lanes"]
@@ -89,7 +89,7 @@ def _window_rows(task: ConvTask, number: str) -> Refusal | None:
 
 
 def _whole_images(task: ConvTask, number: str) -> Refusal | None:
-    if not is_served(task):
+    if not serves(task.conv, task.dtype.bytes):
         return _refusal(NO_IMAGES)
     rows = [str(row // task.dtype_of("filter").bytes) for row in reversed(SWIZZLES)]
     if number in rows:
@@ -99,8 +99,8 @@ def _whole_images(task: ConvTask, number: str) -> Refusal | None:
 
 
 def _whole_rows(task: ConvTask) -> Iterator[int]:
-    """Positions of the longest row of shared memory; others, and strides, were not seen to be faster."""
-    if task.conv.strides == (1, 1) and is_served(task):
+    """Positions of the longest row of shared memory; others were not seen to be faster."""
+    if serves(task.conv, task.dtype.bytes):
         yield SWIZZLES[0] // task.dtype.bytes
 
 

@@ -9,10 +9,8 @@ from typing import Any, Final
 
 from imbrex.chip import WARPGROUPS
 from imbrex.config.algorithm.task import ConvTask
-from imbrex.config.halo.choice import Windows
-from imbrex.config.halo.plan import WindowTuning
-from imbrex.config.halo_weight.choice import WeightWindows
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.choice import WeightWindows, Windows
+from imbrex.config.halo.plan import HaloWeightTuning, WindowTuning
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.numeral import counted
@@ -48,13 +46,13 @@ def refused(task: ConvTask, merged: int) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def best_of(task: ConvTask, merged: int = 1) -> WindowTuning | HaloWeightTuning | str:
+def best_of(task: ConvTask, merged: int = 1) -> WindowTuning | str:
     """The fastest tuning by the model, of so many groups as one; a reason where none is legal."""
     windows = windows_of(task, merged)
     return windows if isinstance(windows, str) else windows.best()
 
 
-def priced_of(task: ConvTask, merged: int = 1) -> Mapping[WindowTuning | HaloWeightTuning, float]:
+def priced_of(task: ConvTask, merged: int = 1) -> Mapping[WindowTuning, float]:
     """Cycles of every legal tuning, of so many groups as one; a Diagnostic where there is none."""
     windows = windows_of(task, merged)
     if isinstance(windows, str):
@@ -63,7 +61,7 @@ def priced_of(task: ConvTask, merged: int = 1) -> Mapping[WindowTuning | HaloWei
     return found
 
 
-def groups_of(given: WindowTuning | HaloWeightTuning, task: ConvTask) -> int:
+def groups_of(given: WindowTuning, task: ConvTask) -> int:
     """How many groups a tuning computes as one."""
     each = dict(task.conv.filter)["k" if task.is_backward_data else "c"]
     return min(task.groups, max(1, given.channels // each))

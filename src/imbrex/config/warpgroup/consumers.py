@@ -108,8 +108,8 @@ class OfRows(OfConsumers):
 
 @dataclass(frozen=True)
 class OfBoxes(OfConsumers):
-    """images, rows, width: pixels that are computed, or summed over, at a time.  loaded: lines of an image
-    that a stage has room for.
+    """images: one.  rows, width: pixels of it that are computed, or summed over, at a time.  loaded: lines of
+    it that a stage has room for.
     """
 
     images: int
@@ -120,12 +120,12 @@ class OfBoxes(OfConsumers):
     @property
     def pixels(self) -> int:
         """Pixels that are computed, or summed over, at a time."""
-        return self.images * self.rows * self.width
+        return self.rows * self.width
 
     @property
     def loaded_pixels(self) -> int:
         """Pixels that a stage has room for."""
-        return self.images * self.loaded * self.width
+        return self.loaded * self.width
 
 
 T_co = TypeVar("T_co", bound=Held, covariant=True)
@@ -155,8 +155,8 @@ class ConsumersPlan(ABC, Generic[T_co]):
         return accumulators(self.tuning, self.context.summed)
 
     @property
-    def is_plain(self) -> bool:
-        """Do registers of a consumer hold sums and nothing that an epilogue or a copy wants?"""
+    def is_copied(self) -> bool:
+        """Does the copy engine bring all, so that lanes keep sums and what an epilogue wants?"""
         return False
 
     @cached_property

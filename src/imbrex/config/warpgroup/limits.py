@@ -29,6 +29,7 @@ __all__ = [
     "hold",
     "lds_bytes",
     "matrix_unit",
+    "may_hold",
     "registers",
     "stages",
     "stages_that_fit",
@@ -40,18 +41,24 @@ MOST_CONSUMERS: Final = 3
 MOST_ACCUMULATORS: Final[Mapping[int, int]] = {1: 128, 2: 128, 3: 96}
 """Consumers -> sums of a thread: of 64 x 256 of a consumer, or of 64 x 192 where four warpgroups leave 128
 registers a thread; with more, the registers that remain do not hold all else."""
-MOST_OF_PLAIN: Final = 192
-"""The same of two consumers that keep nothing but sums: the copy engine loads, and C are the sums."""
+MOST_OF_COPIED: Final[Mapping[bool, int]] = {False: 192, True: 176}
+"""The same of two consumers for whom the copy engine loads, by whether sums are finished before they are
+stored: of what an epilogue wants, a few registers spill at 176, hundreds of bytes at 192."""
 MOST_STAGES: Final = 16
 
 
-def hold(consumers: int, sums: int, is_plain: bool = False) -> bool:
-    """Do the registers of one of so many consumers hold so many sums?  is_plain: and nothing else."""
-    return sums <= _most(consumers, is_plain) * WARPGROUP
+def hold(consumers: int, sums: int) -> bool:
+    """Do the registers of one of so many consumers hold so many sums beside all that a kernel may want?"""
+    return sums <= MOST_ACCUMULATORS[consumers] * WARPGROUP
 
 
-def _most(consumers: int, is_plain: bool) -> int:
-    return MOST_OF_PLAIN if is_plain and consumers == 2 else MOST_ACCUMULATORS[consumers]
+def may_hold(consumers: int, sums: int, is_finished: bool) -> bool:
+    """Do they where the copy engine loads?  is_finished: does an epilogue follow?"""
+    return sums <= _most(consumers, True, is_finished) * WARPGROUP
+
+
+def _most(consumers: int, is_copied: bool, is_finished: bool) -> int:
+    return MOST_OF_COPIED[is_finished] if is_copied and consumers == 2 else MOST_ACCUMULATORS[consumers]
 
 
 def warpgroups(plan: object, machine: GpuMachine) -> Reasons:
@@ -105,8 +112,10 @@ def lds_bytes(plan: ConsumersPlan[Held], machine: GpuMachine) -> Reasons:
 
 
 def boxes(tuning: OfBoxes) -> Reasons:
-    """A box of a stage has no more lines and columns than a tensor map has."""
-    if not tuning.rows <= tuning.loaded <= MOST_BOX or max(tuning.width, tuning.images) > MOST_BOX:
+    """A box of a stage is of one image, and has no more lines and columns than a tensor map has."""
+    if tuning.images > 1:
+        yield f"a box of {tuning.images} images is not of one"
+    if not tuning.rows <= tuning.loaded <= MOST_BOX or tuning.width > MOST_BOX:
         most = f"{tuning.rows} to {MOST_BOX} lines of {MOST_BOX}"
         yield f"a box of {tuning.loaded} lines of {tuning.width} pixels is not one of {most}"
 
@@ -133,7 +142,8 @@ def whole_rows(subject: str, count: int, dtype: DType) -> Reasons:
 
 def registers(plan: ConsumersPlan[Held], machine: GpuMachine) -> Reasons:
     """The sums of a consumer stay in registers."""
-    t, most = plan.tuning, _most(plan.tuning.consumers, plan.is_plain)
+    t = plan.tuning
+    most = _most(t.consumers, plan.is_copied, plan.context.is_finished)
     if plan.accumulators > most:
         (rows, columns), count = t.held, plan.context.summed
         phases = f", {count} phases" if count > 1 else ""

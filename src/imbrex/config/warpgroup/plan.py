@@ -160,10 +160,9 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
         return a, b
 
     @property
-    def is_plain(self) -> bool:
-        """Do registers of a consumer hold sums and nothing that an epilogue or a copy wants?"""
-        is_alone = self.context.phases == 1 and not self.context.is_finished and not self.is_a_held
-        return is_alone and all(self.copied)
+    def is_copied(self) -> bool:
+        """Does the copy engine bring all, so that lanes keep sums and what an epilogue wants?"""
+        return self.context.phases == 1 and not self.is_a_held and all(self.copied)
 
     @property
     def layout(self) -> SharedLayout:

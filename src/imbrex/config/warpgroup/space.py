@@ -15,7 +15,7 @@ from imbrex.config.rules import LARGEST_GRID
 from imbrex.config.warpgroup.correction import corrects
 from imbrex.config.warpgroup.instruction import columns_of
 from imbrex.config.warpgroup.legal import WARPGROUP_RULES, has_parts
-from imbrex.config.warpgroup.limits import MOST_CONSUMERS, hold, stages_that_fit
+from imbrex.config.warpgroup.limits import MOST_CONSUMERS, hold, may_hold, stages_that_fit
 from imbrex.config.warpgroup.plan import (
     LEAST_STAGES,
     WarpgroupPlan,
@@ -91,7 +91,7 @@ def _tiles(context: GemmContext, machine: GpuMachine, swapped: bool, least: int)
     for (rows, consumers, pingpong), n in product(ROW_TILES, wide):
         own = rows if pingpong else rows // consumers
         is_thin = (rows >= 2 * c.m and rows > ROWS) or (is_tall(rows) and n < LEAST_OF_TALL)
-        if is_thin or not hold(consumers, own * n * c.summed, is_plain=True):
+        if is_thin or not may_hold(consumers, own * n * c.summed, c.is_finished):
             continue
         tuning = WarpgroupTuning(rows, n, k, LEAST_STAGES, consumers, 1, 1, pingpong, swapped, 1)
         plan = tuning.plan(context, machine)

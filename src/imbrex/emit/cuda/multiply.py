@@ -16,9 +16,9 @@ from imbrex.index.query import vector_width
 from imbrex.lower.warpgroup.parts import Blocks, Dense, WarpPlanes, WarpRaster, WindowRows
 from imbrex.lower.warpgroup.pipeline import Pipeline, Tile
 from imbrex.view.mma import Instruction
-from imbrex.view.stage.plane_stage import COLUMNS, LineTile, PlaneStage
+from imbrex.view.stage.halo_tile import HaloTile
+from imbrex.view.stage.plane_stage import WINDOW, PlaneStage
 from imbrex.view.stage.shared_tile import Descriptor, Major
-from imbrex.view.stage.tap_tile import TapTile
 
 __all__ = ["functions", "sum_type", "units"]
 
@@ -129,17 +129,16 @@ def _window_rows(multiply: WindowRows) -> list[str]:
     ]
 
 
-def _raster(tile: TapTile, a: Tile) -> list[str]:
-    windows = tile.windows
-    (rows, line), (columns, _) = windows.taps
-    sizes = f"images = {windows.images}, strip = {windows.positions // line}, line = {line}"
+def _raster(tile: HaloTile, a: Tile) -> list[str]:
+    (rows, line), (columns, _) = tile.taps
+    sizes = f"strip = {tile.pixels // line}, line = {line}"
     k, d = var("k", a.k), var("d", a.d)
-    tap, channel = var("tap", rows * columns), var("channel", windows.channels)
+    tap, channel = var("tap", rows * columns), var("channel", tile.channels)
     (of_a,) = a.map.at([k, d]).coords
-    (of_b,) = tile.map.at([k, tap * windows.channels + channel]).coords
+    (of_b,) = tile.map.at([k, tap * tile.channels + channel]).coords
     parameters = "int32_t k, int32_t tap, int32_t channel"
     return [
-        f"static constexpr int {sizes}, channels = {windows.channels};",
+        f"static constexpr int {sizes}, channels = {tile.channels};",
         f"static constexpr int window_rows = {rows}, window_columns = {columns};",
         static("uint32_t", "a_byte", "int32_t k, int32_t d", c.index(of_a * tile.element_bytes)),
         static("uint32_t", "b_byte", parameters, c.index(of_b * tile.element_bytes)),
@@ -147,19 +146,14 @@ def _raster(tile: TapTile, a: Tile) -> list[str]:
 
 
 def _planes(stage: PlaneStage) -> list[str]:
-    lines = f"images = {stage.images}, strip = {stage.rows}, loaded = {stage.input.lines}"
-    together = min(vector_width(stage.input.map, "k", VECTOR_BYTES // stage.element_bytes), stage.line)
+    k, d = var("k", stage.depth), var("d", stage.channels)
+    (element,) = stage.map.at([k, d]).coords
+    together = min(vector_width(stage.map, "k", VECTOR_BYTES // stage.element_bytes), stage.line)
     return [
-        f"static constexpr int {lines}, line = {stage.line}, width = {stage.width};",
+        f"static constexpr int strip = {stage.rows}, line = {stage.line}, width = {stage.width};",
         f"static constexpr int channels = {stage.channels};",
         f"static constexpr int strips = {stage.strips}; // of an image",
         f"static constexpr int piece = {together}; // pixels that lie together from a multiple of as many on",
-        f"static constexpr int window_rows = {stage.window}, window_columns = {COLUMNS};",
-        *(_byte(name, tile) for name, tile in (("a", stage.output), ("b", stage.input))),
+        f"static constexpr int window_rows = {WINDOW}, window_columns = {WINDOW};",
+        static("uint32_t", "pixel_byte", "int32_t k, int32_t d", c.index(element * stage.element_bytes)),
     ]
-
-
-def _byte(name: str, tile: LineTile) -> str:
-    (element,) = tile.map.at([var("k", tile.k), var("d", tile.d)]).coords
-    size = tile.stored.element_bytes
-    return static("uint32_t", f"{name}_byte", "int32_t k, int32_t d", c.index(element * size))

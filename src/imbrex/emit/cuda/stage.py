@@ -19,7 +19,6 @@ from imbrex.lower.buffer import Buffer
 from imbrex.lower.warpgroup.parts import Blocks, Dense, WarpPlanes, WarpRaster, WindowRows
 from imbrex.lower.warpgroup.pipeline import Lanes, Pipeline, Stage, Tile
 from imbrex.view.stage.halo_tile import HaloTile
-from imbrex.view.stage.tap_tile import TapTile
 from imbrex.view.tensor import Box, Walk
 
 __all__ = ["constants", "functions"]
@@ -59,7 +58,8 @@ def _gaps(pipeline: Pipeline) -> list[str]:
             count, size = len(line.blocks), (line.raster - line.d) * line.row_bytes
             offset = f"a_start(gap * {line.row}, {line.d})"
         case Dense() | Blocks() | WarpRaster() | WarpPlanes():
-            if isinstance(tile := pipeline.b.tile, TapTile):  # behind the last pixel that a copy brings
+            tile = pipeline.b.tile
+            if isinstance(tile, HaloTile):  # behind the last pixel that a copy brings
                 count, size = 1, tile.tail_bytes
                 offset = f"b_offset + {tile.bytes - tile.tail_bytes}"
         case _:
@@ -83,7 +83,7 @@ def _copied_bytes(stage: Stage) -> int:
 
 def _start(name: str, tile: Tile) -> str:
     """`a_start`: the byte at which the instruction's tile at (k, d) begins."""
-    start = _byte(tile, tile.starts if isinstance(tile, HaloTile | TapTile) else None)
+    start = _byte(tile, tile.starts if isinstance(tile, HaloTile) else None)
     return static("uint32_t", f"{name}_start", "int32_t k, int32_t d", start, is_constant=True)
 
 

@@ -39,8 +39,7 @@ def policy(pipeline: Pipeline) -> Policy:
             warps = WARPGROUP // pipeline.machine.wave_size  # which read stages by themselves
             if not isinstance(pipeline.multiply, WarpPlanes):
                 return Policy("split_steps.h", "split_steps", "by_columns", readers=warps)
-            pixels = "by_streams" if pipeline.multiply.stage.streams else "by_lines"
-            return Policy("planes.h", "split_steps", pixels, readers=warps)
+            return Policy("planes.h", "split_steps", "by_streams", readers=warps)
         case Streams():
             return Policy("streams.h", "streams")
         case _:

@@ -72,7 +72,7 @@ def _of_count(tiles: Tiles, head: str) -> str:
 def _lines(work: LineWork) -> list[str]:
     streams = work.streams
     first, unit = streams.first_line(streams.slot, streams.consumer), streams.unit(streams.slot, streams.tile)
-    exists = c.guards((work.exists,))
+    exists = c.guards(work.exists)
     return [
         static("int32_t", "slot_of", "int32_t cluster", "cluster"),
         f"static constexpr int line_rows = {work.line}, tile_lines = {streams.lines};",

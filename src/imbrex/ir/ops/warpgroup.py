@@ -17,8 +17,7 @@ from xdsl.irdl import (
 )
 
 from imbrex.config.block_plan import WarpgroupBlock
-from imbrex.config.halo.plan import HaloTuning, LinesTuning
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.plan import HaloTuning, HaloWeightTuning, LinesTuning
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.tuning import PipelineTuning, Tuning, is_pipelined
 from imbrex.config.warpgroup.plan import WarpgroupTuning

@@ -24,7 +24,7 @@ from imbrex.config.configuration import TunedProduct
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general.plan import GeneralTuning
-from imbrex.config.halo.plan import WindowTuning
+from imbrex.config.halo.plan import ImageTuning
 from imbrex.config.kinds import Family
 from imbrex.config.tiles import DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tiles import wanted as wanted_schedule
@@ -164,7 +164,7 @@ def affix(
         raise InvalidOp(op, f"phases share tiles of warpgroups, not of {chosen.kind} tunings", "phases")
     kept: dict[str, Attribute] = {k: op.properties[k] for k in KEPT if k in op.properties}
     operands, scales = [op.a, op.b, op.c], list(op.scales)
-    if isinstance(chosen, WindowTuning):
+    if isinstance(chosen, ImageTuning):
         expect_diagonal(op, chosen)
     if not isinstance(chosen, GeneralTuning) and chosen.swapped:
         operands, scales = [op.b, op.a, _transposed(op.c, run)], scales[::-1]

@@ -53,12 +53,12 @@ class Work:
         sums = seen.sums(into)
         into.add(copy(seen.filter, indices, taps.narrow, []))
         taps.widen(into)
-        factor = into.view(taps.wide, [seen_taps(strips, seen.order, strips.height.taps)], "taps")
-        met = seen_columns(strips, "n", window.row.wide, sums, into)
+        places = seen_taps(strips, seen.order, strips.height.taps)
+        met = seen_columns(strips, "n", (taps.wide, window.row.wide, sums), places, into)
 
         def image(inner: Run, number: SSAValue) -> None:
             inner.zero(sums)
-            Image(strips, window, factor, met, sums, seen.written, [*indices, number], inner).made()
+            Image(strips, window, met, sums, seen.written, [*indices, number], inner).made()
 
         into.rolled("image", strips.images, image)
 
@@ -69,8 +69,7 @@ class Image:
 
     strips: Strips
     window: Window
-    taps: SSAValue
-    met: Met
+    met: Sequence[Met]
     sums: SSAValue
     written: SSAValue
     index: Sequence[SSAValue]
@@ -94,11 +93,10 @@ class Image:
 
     def _multiply(self, y: int, row: int) -> None:
         into = self.into
-        for x, pairs in enumerate(self.met):
-            for window, sums in pairs:
-                for at in map(into.index, range(self.strips.slots)):
-                    operands = [self.taps, [at, into.index(y), into.index(x)], window, [at]]
-                    into.add(ThreadwiseGemmOp.build(operands=[*operands, sums, [into.index(row), at]]))
+        for met in self.met:
+            for at in map(into.index, range(self.strips.slots)):
+                operands = [met.taps, [at, into.index(y)], met.window, [at], met.strip, [into.index(row), at]]
+                into.add(ThreadwiseGemmOp.build(operands=operands))
 
     def _store(self, row: int) -> None:
         at = self.into.index(row)

@@ -18,14 +18,14 @@ from xdsl.ir import SSAValue
 from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.strips import Box, strips_of
 from imbrex.index.map import Dim, Layer, layer_over
-from imbrex.index.rule import Broadcast, Merge, PassThrough, Unmerge
+from imbrex.index.rule import Broadcast, Merge, PassThrough
 from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.ops.thread import ThreadwiseGemmOp
 from imbrex.ir.passes.channel_strips import rows_met
 from imbrex.ir.passes.fold_sums import add_shares, folded
 from imbrex.ir.passes.packing import copy, launch, workspace
-from imbrex.ir.passes.strip_registers import Met, Widened, Window, registers, seen_columns
+from imbrex.ir.passes.strip_registers import Met, Widened, Window, registers, seen_columns, seen_taps
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import PRIVATE, element_of
 from imbrex.ir.task import convolution_of, task_of
@@ -88,8 +88,9 @@ class Work:
         count = strips.slots * height.taps * width.taps
         sums = into.alloc("thread_sums", accumulator_type(element), [count], PRIVATE)
         into.zero(sums)
-        met = seen_columns(strips, "k", window.row.wide, strip.wide, into)
-        turn = Turn(strips, window, strip, self.strip, into.view(sums, [_sums(strips)], "sums"), met)
+        places = seen_taps(strips, ORDER, height.taps)
+        met = seen_columns(strips, "k", (sums, window.row.wide, strip.wide), places, into)
+        turn = Turn(strips, window, strip, self.strip, met)
         into.rolled("turn", turns, lambda inner, number: turn.made([*coords, number], inner))
         steps = tuple(levels(strips.workitems // strips.lanes, count * strips.lanes, strips.workitems))
         total = folded(sums, steps, strips.lanes, coords[1], into)
@@ -110,8 +111,7 @@ class Turn:
     window: Window
     strip: Widened
     source: SSAValue
-    sums: SSAValue
-    met: Met
+    met: Sequence[Met]
 
     def made(self, coords: Sequence[SSAValue], into: Run) -> None:
         loaded = set[int]()
@@ -130,20 +130,10 @@ class Turn:
             into.add(copy(self.strip.narrow, [at], self.strip.wide, [at]))
 
     def _multiply(self, y: int, row: int, into: Run) -> None:
-        for x, pairs in enumerate(self.met):
-            for window, strip in pairs:
-                for at in map(into.index, range(self.strips.slots)):
-                    operands = [strip, [into.index(row), at], window, [at]]
-                    operands += [self.sums, [into.index(y), into.index(x), at]]
-                    into.add(ThreadwiseGemmOp.build(operands=operands))
-
-
-def _sums(strips: Strips) -> Layer:
-    """Registers of sums as (y, x, slot, m, n), m and n 1."""
-    sizes = {"slot": strips.slots, "y": strips.height.taps, "x": strips.width.taps}
-    dims = [Dim("place", strips.slots * sizes["y"] * sizes["x"])]
-    entries = ((Unmerge(), ORDER, "place"), (Broadcast(), "m", ""), (Broadcast(), "n", ""))
-    return layer_over(dims, *entries, order=["y", "x", "slot", "m", "n"], m=1, n=1, **sizes)
+        for met in self.met:
+            for at in map(into.index, range(self.strips.slots)):
+                operands = [met.strip, [into.index(row), at], met.window, [at], met.taps, [into.index(y), at]]
+                into.add(ThreadwiseGemmOp.build(operands=operands))
 
 
 def _launch_total(

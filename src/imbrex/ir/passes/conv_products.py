@@ -23,9 +23,7 @@ from xdsl.passes import ModulePass
 
 from imbrex.config import tuning
 from imbrex.config.algorithm.make import OPERANDS, Made, halo, whole_images
-from imbrex.config.algorithm.pointwise import is_served
-from imbrex.config.halo.plan import WindowTuning
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.plan import HaloWeightTuning, ImageTuning
 from imbrex.index.query import is_injective
 from imbrex.ir.attrs import Names, Sizes
 from imbrex.ir.chain import map_of
@@ -33,7 +31,7 @@ from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes.fold_sums import add_shares
-from imbrex.ir.passes.interleave import first_phase, phase_arrays, put_together
+from imbrex.ir.passes.interleave import phase_arrays, put_together
 from imbrex.ir.passes.packing import workspace
 from imbrex.ir.passes.tiling import number
 from imbrex.ir.rewrite import Run, properties, rewrite_each
@@ -43,7 +41,7 @@ from imbrex.ir.task import direction_of, task_of
 from imbrex.problem.layout import ROLES
 from imbrex.view.conv.phase_tiles import PhaseTile
 from imbrex.view.conv.share_sum import ShareSum
-from imbrex.view.conv.whole_images import NOT_SERVED
+from imbrex.view.conv.whole_images import NOT_SERVED, serves
 from imbrex.view.copy.interleave import Interleave
 from imbrex.view.gemm.product import GemmView
 
@@ -58,9 +56,6 @@ class WholeImages(ModulePass):
         miopen.conv2d_bwd_weight(%filter, %input, %output) { whole_images = 32, ... }       planes of 28 x 28
         ->  views of the arrays, of 800 positions an image
             miopen.gridwise_gemm(%a, %b, %c)
-
-    With a stride, backward weight reads a copy of what it needs of the input, and backward data writes a
-    dense phase, which a launch puts where it belongs.
     """
 
     name = "whole-images"
@@ -71,7 +66,7 @@ class WholeImages(ModulePass):
 
 def _images(op: ConvOp, run: Run) -> None:
     task = task_of(op)
-    if not is_served(task):
+    if not serves(task.conv, task.dtype.bytes):
         raise InvalidOp(op, f"'whole_images': {NOT_SERVED}", "whole_images")
     conv_products(op, whole_images(task, number(op, "whole_images")), run)
 
@@ -98,7 +93,7 @@ class Halo(ModulePass):
 
 def _raster(op: ConvOp, run: Run) -> None:
     task, given = task_of(op), None if op.tuning is None else op.tuning.data
-    own = HaloWeightTuning if task.is_backward_weight else WindowTuning
+    own = HaloWeightTuning if task.is_backward_weight else ImageTuning
     if given is not None and not isinstance(given, own):
         got = tuning.with_article(given.kind)
         where = "'halo' of backward weight" if task.is_backward_weight else "'halo'"
@@ -119,12 +114,10 @@ def conv_products(op: ConvOp, made: Made, run: Run) -> None:
             _gridwise(op, made, [{"filter": shares}], run)
             source = run.view(shares, total.read.layers, "shares")
             add_shares(total.total, source, run.view(filled, total.written.layers, "filter", 0), run)
-        case Interleave() as view if op.operands[op.WRITES] is op.input:
+        case Interleave() as view:
             apart = phase_arrays(view, op.input, run)
             _gridwise(op, made, [{"input": phase} for phase in apart], run)
             put_together(view, apart, op.input, run)
-        case Interleave() as view:
-            _gridwise(op, made, [{"input": first_phase(view, op.input, run)}], run)
         case _:
             assert_never(made.between)
 

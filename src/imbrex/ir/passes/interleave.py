@@ -1,10 +1,8 @@
-"""Interleave: launches between an input and its phases, dense workspaces; see `view.copy.interleave`.
+"""Interleave: the launch that fills an input's gradient from its phases; see `view.copy.interleave`.
 
 %phase = workspace : 128x256x28x28     one for each residue of rows and columns that has taps
 gridwise_gemm(.., %phase)
 launch: %input = the phases, and zeros where there is none
-
-launch: %sampled = the first phase of %input, which windows of one tap read
 """
 
 from __future__ import annotations
@@ -13,36 +11,13 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from imbrex.index.map import Dim, layer_over
-from imbrex.index.rule import Embed, PassThrough
 from imbrex.ir.passes.packing import copy, launch, workspace
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import PRIVATE, element_of
 from imbrex.view.conv.implicit_gemm import phases
 from imbrex.view.copy.interleave import Interleave
 
-__all__ = ["first_phase", "phase_arrays", "put_together"]
-
-
-def first_phase(view: Interleave, array: SSAValue, run: Run) -> SSAValue:
-    """The elements of an input that windows of one tap read, none of them in padding: a dense workspace."""
-    element, phase = element_of(array), phases(view.conv)[0]
-    dest = workspace("sampled", element, view.phase(*phase), run)
-    source = run.view(array, view.first.layers, "input")
-    written = run.view(dest, view.read(*phase).layers, "sampled")
-    slots = (Dim("piece", view.pieces), Dim("slot", view.slots))
-    every = (Embed((view.residues,)), "column", "slot")
-    kept = layer_over(slots, (PassThrough(), "piece", "piece"), every, column=view.columns)
-
-    def body(into: Run, coords: Sequence[SSAValue]) -> None:
-        box = into.alloc("thread_input", element, [d.size for d in slots], PRIVATE)
-        part = into.alloc("thread_sampled", element, [view.pieces, view.columns], PRIVATE)
-        into.add(copy(source, coords, box, []))
-        into.add(copy(into.view(box, [kept], "thread_input"), [], part, []))
-        into.add(copy(part, [], written, coords))
-
-    launch(view.workgroups, view.workitems, body, run)
-    return dest
+__all__ = ["phase_arrays", "put_together"]
 
 
 def phase_arrays(view: Interleave, array: SSAValue, run: Run) -> list[SSAValue]:

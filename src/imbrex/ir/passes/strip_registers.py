@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from xdsl.ir import Attribute, SSAValue
 
 from imbrex.config.strips import fastest
-from imbrex.index.map import Dim, Layer, layer_over
-from imbrex.index.rule import Broadcast, Rule, Unmerge
+from imbrex.index.map import Dim, Layer, layer_over, replacing
+from imbrex.index.rule import Broadcast, Embed, Rule, Unmerge
 from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes.packing import copy
@@ -101,31 +101,51 @@ class Window:
         self.row.widen(into)
 
 
-Met: TypeAlias = Sequence[Sequence[tuple[SSAValue, SSAValue]]]
+@dataclass(frozen=True)
+class Met:
+    """What some taps of a row multiply, as operands of one product: their registers as (slot, y, k, m), or
+    those of their sums as (y, slot, m, n); a window's row; a strip's.
+    """
+
+    taps: SSAValue
+    window: SSAValue
+    strip: SSAValue
 
 
 def seen_columns(
-    strips: Strips, along: Literal["n", "k"], window: SSAValue, strip: SSAValue, into: Run
-) -> Met:
-    """Runs of what each tap of a row meets: a window's row and a strip's as operands."""
-    return [
-        [
-            (into.view(window, [seen], f"window_{x}"), into.view(strip, [own], f"strip_{x}"))
-            for seen, own in strips.met_columns(x, along)
-        ]
-        for x in range(strips.width.taps)
-    ]
+    strips: Strips,
+    along: Literal["n", "k"],
+    registers: tuple[SSAValue, SSAValue, SSAValue],
+    places: Layer,
+    into: Run,
+) -> list[Met]:
+    """registers: of taps, of a window's row, of a strip.  places: of taps, with x a dim of its own."""
+    taps, window, strip = registers
+    across, order = ("k", "slot y k m") if along == "n" else ("n", "y slot m n")
+    found: list[Met] = []
+    for alike, seen, own in strips.met_columns(along):
+        of_x = (Embed((alike.apart,), alike.first), across, "x")
+        some = replacing(places.upper, of_x, order=order.split(), **{across: alike.taps})
+        x = alike.first
+        found.append(
+            Met(
+                into.view(taps, [some, places], f"taps_{x}"),
+                into.view(window, [seen], f"window_{x}"),
+                into.view(strip, [own], f"strip_{x}"),
+            )
+        )
+    return found
 
 
 def seen_taps(strips: Strips, order: str, rows: int) -> Layer:
-    """Registers of `rows` rows of a filter as (slot, y, x, k, m), k and m 1."""
+    """Registers of `rows` rows of taps, or of their sums, in that order as (slot, y, x, m), m 1."""
     sizes = {"slot": strips.slots, "y": rows, "x": strips.width.taps}
     dims = [Dim("position", strips.slots * rows * sizes["x"])]
-    single: list[tuple[Rule, str, str]] = [(Broadcast(), name, "") for name in ("k", "m")]
+    single: list[tuple[Rule, str, str]] = [(Broadcast(), "m", "")]
     if "y" not in order.split():
         single.append((Broadcast(), "y", ""))
     return layer_over(
-        dims, (Unmerge(), order, "position"), *single, order=["slot", "y", "x", "k", "m"], k=1, m=1, **sizes
+        dims, (Unmerge(), order, "position"), *single, order=["slot", "y", "x", "m"], m=1, **sizes
     )
 
 

@@ -44,8 +44,8 @@ class Work:
         taps = registers("filter", element, (strips.slots * strips.width.taps,), into)
         window = Window.made(strips, element, arrays.pieces, into)
         sums = arrays.sums(into)
-        factor = into.view(taps.wide, [seen_taps(strips, arrays.order, rows=1)], "taps")
-        met = seen_columns(strips, "n", window.row.wide, sums, into)
+        places = seen_taps(strips, arrays.order, rows=1)
+        met = seen_columns(strips, "n", (taps.wide, window.row.wide, sums), places, into)
         into.zero(sums)
         at = [*indices, into.index(0)]  # of one image
 
@@ -54,11 +54,17 @@ class Work:
             taps.widen(inner)
             for row in map(inner.index, range(strips.height.strip)):
                 window.load([*at, y], row, inner)
-                for x, pairs in enumerate(met):
-                    for seen, summed in pairs:
-                        for slot in map(inner.index, range(strips.slots)):
-                            operands = [factor, [slot, inner.index(0), inner.index(x)], seen, [slot]]
-                            inner.add(ThreadwiseGemmOp.build(operands=[*operands, summed, [row, slot]]))
+                for some in met:
+                    for slot in map(inner.index, range(strips.slots)):
+                        operands = [
+                            some.taps,
+                            [slot, inner.index(0)],
+                            some.window,
+                            [slot],
+                            some.strip,
+                            [row, slot],
+                        ]
+                        inner.add(ThreadwiseGemmOp.build(operands=operands))
 
         into.rolled("tap", strips.height.taps, tap)
         into.add(copy(sums, [], arrays.written, at))

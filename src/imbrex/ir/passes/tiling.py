@@ -11,7 +11,7 @@ from math import prod
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from imbrex.config.block_plan import ItemsMultiply, WavesMultiply
-from imbrex.config.halo.plan import WindowTuning
+from imbrex.config.halo.plan import ImageTuning
 from imbrex.index.query import EXHAUSTIVE_POINTS, is_injective
 from imbrex.ir.attrs import Int, Ints
 from imbrex.ir.chain import map_of
@@ -35,7 +35,7 @@ def expect_injective(op: Operation, result: SSAValue, adds: bool) -> None:
     raise InvalidOp(op, f"{message}; {fix}", "type", len(op.operands) - 1)
 
 
-def expect_diagonal(op: GridwiseGemmOp, chosen: WindowTuning) -> None:
+def expect_diagonal(op: GridwiseGemmOp, chosen: ImageTuning) -> None:
     """Is the filter zero between the tuning's blocks?"""
     blocks = 1 if op.diagonal is None else op.diagonal.data
     if blocks % chosen.diagonal:

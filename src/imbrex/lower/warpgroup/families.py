@@ -13,8 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from imbrex.config.halo.plan import HaloTuning, LinesTuning
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.plan import HaloTuning, HaloWeightTuning, LinesTuning
 from imbrex.config.warpgroup.consumers import accumulators
 from imbrex.config.warpgroup.instruction import instruction_of
 from imbrex.config.warpgroup.plan import WarpgroupTuning
@@ -33,7 +32,6 @@ from imbrex.lower.warpgroup.parts import (
     ClusterK,
     Dealt,
     Dense,
-    LineWork,
     Multiply,
     OneTile,
     Phases,
@@ -50,7 +48,6 @@ from imbrex.lower.warpgroup.parts import (
     Tiles,
     WarpPlanes,
     WarpRaster,
-    WindowRows,
     Work,
     Workspace,
 )
@@ -58,7 +55,7 @@ from imbrex.lower.warpgroup.pipeline import Drain, Lanes, Pipeline, Stage
 from imbrex.lower.warpgroup.run_time_steps import RunTimeSteps
 from imbrex.lower.warpgroup.run_time_tiles import RunTimeTiles
 from imbrex.lower.warpgroup.stage import operand_map, raster, stage
-from imbrex.lower.warpgroup.taps import plane_stage, planes, taps
+from imbrex.lower.warpgroup.taps import planes, taps
 from imbrex.view.mma import Instruction
 from imbrex.view.stage.shared_tile import SharedTile
 
@@ -118,15 +115,14 @@ def _raster(op: WarpgroupGemmOp, tuning: HaloTuning, reader: Reader) -> Pipeline
 
 
 def _lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> Pipeline:
-    by = by_lines(op, tuning, reader)
-    rows = instruction_of(element_type(op.a), by.filter.rows * by.filter.each, reader.gpu)
+    a, b, work, multiply = by_lines(op, tuning, _tiles(op), reader)
     return Pipeline(
-        a=by.a,
-        b=by.b,
+        a=a,
+        b=b,
         stages=tuning.stages,
-        work=LineWork(_tiles(op), tuning.line, tuning.window_rows, by.exists, by.streams),
+        work=work,
         team=Streams(tuning.consumers, in_turn=tuning.pingpong),
-        multiply=WindowRows(rows, by.tile, by.filter),
+        multiply=multiply,
         sums=Slots(_layout(op, reader), accumulators(tuning), tuning.window_rows),
         c=drain(op, reader),
         machine=reader.gpu,
@@ -163,10 +159,10 @@ def _diagonal(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> 
 
 
 def _planes(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> Pipeline:
-    lines = plane_stage(op, tuning)
+    a, b, lines = planes(op, tuning, reader)
     return Pipeline(
-        a=planes(op, "a", lines, reader),
-        b=planes(op, "b", lines, reader),
+        a=a,
+        b=b,
         stages=tuning.stages,
         work=OneTile(_tiles(op)),
         team=SplitSteps(tuning.consumers),
@@ -243,7 +239,7 @@ def _of_taps(op: WarpgroupGemmOp, tuning: HaloTuning, channels: int, reader: Rea
     depth, blocks = tuning.k_per_block, tuning.diagonal
     if blocks == 1:
         return Dense(_layout(op, reader), depth)
-    block = instruction_of(element_type(op.a), tuning.n_per_block // blocks, reader.gpu)
+    block = instruction_of(element_type(op.a), tuning.instruction_columns, reader.gpu)
     return Blocks(block, depth, blocks, channels)
 
 

@@ -21,7 +21,6 @@ from imbrex.view.mma import Instruction
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.line_filter import LineFilter
 from imbrex.view.stage.plane_stage import PlaneStage
-from imbrex.view.stage.tap_tile import TapTile
 from imbrex.view.work.line_stream import LineStreams
 from imbrex.view.work.streamk import Plan
 
@@ -171,13 +170,13 @@ class ClusterK:
 @dataclass(frozen=True)
 class LineWork:
     """Consumers have streams of the lines of tiles.  Their steps are lines of pixels, `line` rows each, that
-    windows of `window_rows` want; a line whose number is outside of `exists` is zeros, and left out.
+    windows of `window_rows` want; a line that does not exist is zeros, and left out.
     """
 
     tiles: Tiles
     line: int
     window_rows: int
-    exists: Guard
+    exists: tuple[Guard, ...]
     streams: LineStreams
 
     @property
@@ -285,7 +284,7 @@ class WarpRaster:
     it turns on the way out of a raster.
     """
 
-    tile: TapTile
+    tile: HaloTile
     depth: int
     blocks: int
 

@@ -47,7 +47,6 @@ from imbrex.view.conv.phase_box import ONE_PHASE
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.shared_layout import Residency
 from imbrex.view.stage.shared_tile import SharedTile
-from imbrex.view.stage.tap_tile import TapTile
 from imbrex.view.tensor import Box, Walk
 
 __all__ = [
@@ -78,7 +77,7 @@ class Lanes:
 
 
 Access: TypeAlias = Box | Walk | Lanes
-Tile: TypeAlias = SharedTile | HaloTile | TapTile
+Tile: TypeAlias = SharedTile | HaloTile
 
 
 @dataclass(frozen=True)

@@ -74,11 +74,10 @@ def raster(op: WarpgroupGemmOp, tuning: HaloTuning, reader: Reader) -> tuple[Sta
     buffer, map = operand(op, "a", reader)
     windows = Product(map, operand_map(op, "c"), tuning.m_per_block, tuning.channels)
     found = served(halo_access(windows, buffer.dtype), "A's windows do not come into shared memory once")
-    tile, parts, most = found.tile, 1 if tuning.pingpong else tuning.consumers, tuning.loaded_pixels
-    if tile.loaded > most or not tile.is_sum_of_starts(tuning.m_per_block // parts):
-        message = f"a tile of {tile.loaded} pixels, {tile.pitch} of an image, does not serve"
-        raise Diagnostic(f"{message} {parts} consumers in stages of {most}")
-    return Stage(buffer, tile, found.box), tile
+    if found.tile.loaded > tuning.loaded_pixels:
+        most = tuning.loaded_pixels
+        raise Diagnostic(f"a raster of {found.tile.loaded} pixels does not fit in stages of {most}")
+    return Stage(buffer, found.tile, found.box), found.tile
 
 
 def _lanes(map: Map, own: str, tile: SharedTile, counts: tuple[int, int], dtype: DType, reason: str) -> Lanes:

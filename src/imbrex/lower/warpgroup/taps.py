@@ -4,25 +4,24 @@ of planes, of which warps read all.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.plan import HaloWeightTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import var
-from imbrex.index.map import Map
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.reader import Reader, element_type
 from imbrex.lower.warpgroup.pipeline import Stage
 from imbrex.lower.warpgroup.stage import operand, operand_map, served
-from imbrex.view.stage.halo_tile import HaloTile
-from imbrex.view.stage.plane_stage import COLUMNS, PlaneStage, lines_abreast
-from imbrex.view.stage.tap_tile import PIXELS, TapTile, uneven
+from imbrex.view.stage.halo_tile import PIXELS, HaloTile
+from imbrex.view.stage.plane_stage import PlaneStage, lines_abreast
 from imbrex.view.tensor import Planes, Product, halo_access, plane_access
 
-__all__ = ["plane_stage", "planes", "taps"]
+__all__ = ["planes", "taps"]
 
 
-def taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> tuple[Stage, TapTile]:
+def taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> tuple[Stage, HaloTile]:
     """B as rasters of pixels.  A has zeros for those that are not to be multiplied."""
     buffer, map = operand(op, "b", reader)
     shape = tuning.k_per_block, tuning.channels
@@ -30,13 +29,13 @@ def taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> tuple
     otherwise = "B's windows do not come into shared memory once"
     found = served(halo_access(windows, buffer.dtype), otherwise)
     columns = found.tile.row * found.tile.taps[-1][0] if tuning.by_warps else tuning.own_columns
-    if reason := uneven(found.tile, columns) or _unfit(tuning, found.tile):
+    if reason := found.tile.uneven(columns) or _unfit(tuning, found.tile):
         raise Diagnostic(f"{otherwise}: {reason}")
     if found.tile.loaded > tuning.loaded_pixels:
         most = tuning.loaded_pixels
         raise Diagnostic(f"a raster of {found.tile.loaded} pixels does not fit in stages of {most}")
     box = found.box.over({"tile": var("step", op.grid_.k_steps)})  # tiles of pixels are steps of K
-    tile = TapTile(found.tile, columns)
+    tile = replace(found.tile, columns=columns)
     return Stage(buffer, tile, box), tile
 
 
@@ -50,29 +49,21 @@ def _unfit(tuning: HaloWeightTuning, windows: HaloTile) -> str | None:
     return None if block == PIXELS else f"blocks of {block} channels are not of {PIXELS}"
 
 
-def plane_stage(op: WarpgroupGemmOp, tuning: HaloWeightTuning) -> PlaneStage:
-    """The stage of an operation whose A runs along pixels."""
-    map = operand_map(op, "b")
-    size, (height, width), t = element_type(op.a).bytes, map.lower[-2:], tuning
-    image = _lines_before(map), height.size, width.size
-    if t.by_warps and lines_abreast(height.size, width.size, size):
-        shape = t.images, t.rows, t.taps // COLUMNS, *image, t.m_per_block, t.channels, size
-        stage = PlaneStage(*shape, t.streams)
-        if t.rows % stage.abreast == 0 and (stage.depth, stage.loaded) == (t.k_per_block, t.loaded_pixels):
-            return stage
-    message = f"steps of {t.k_per_block} pixels, {t.loaded_pixels} with their halo"
-    raise Diagnostic(f"{message}, are not lines of {width.size} for warps")
+def planes(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> tuple[Stage, Stage, PlaneStage]:
+    """A and B as the lines of planes that a step has, of the output and of the input, where A runs along
+    pixels.
+    """
+    size, (height, width), t = element_type(op.a).bytes, operand_map(op, "b").lower[-2:], tuning
+    stage = PlaneStage(t.rows, height.size, width.size, t.channels, size, t.streams)
+    abreast = lines_abreast(height.size, width.size, size)
+    if not abreast or t.rows % abreast or not t.streams or stage.line != t.width:
+        message = f"steps of {t.k_per_block} pixels, {t.loaded_pixels} with their halo"
+        raise Diagnostic(f"{message}, are not lines of {width.size} for warps")
+    return _lines(op, "a", stage, reader), _lines(op, "b", stage, reader), stage
 
 
-def _lines_before(map: Map) -> int:
-    """Lines of an image that its first window wants: the first pixel's, at the first tap."""
-    (*_, high, _), _ = map.evaluate([0] * len(map.upper))
-    return -int(high)
-
-
-def planes(op: WarpgroupGemmOp, which: Literal["a", "b"], stage: PlaneStage, reader: Reader) -> Stage:
-    """The lines of an operand: A's of the output, B's of the input."""
+def _lines(op: WarpgroupGemmOp, which: Literal["a", "b"], stage: PlaneStage, reader: Reader) -> Stage:
     buffer, map = operand(op, which, reader)
     lines = Planes(map, stage, which, op.grid_.m_blocks if which == "a" else 1)
     otherwise = f"{which.upper()}'s planes do not come into shared memory once"
-    return Stage(buffer, lines.tile.stored, served(plane_access(lines, buffer.dtype), otherwise))
+    return Stage(buffer, stage.stored, served(plane_access(lines, buffer.dtype), otherwise))

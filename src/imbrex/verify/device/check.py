@@ -297,7 +297,9 @@ def _finished(problem: Problem, own: Tensor, tensors: Mapping[str, Tensor]) -> F
     def constant(value: float) -> Tensor:
         return torch.tensor(value, dtype=torch.float64, device=own.device)
 
-    return Finished(problem.epilogue, names, largest_of(problem), Arrays(torch, constant, called))
+    return Finished(
+        problem.epilogue, names, largest_of(problem), problem.result.dtype, Arrays(torch, constant, called)
+    )
 
 
 def called(name: str, x: Tensor, *more: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
     hi = s v + f        hi + before = s ho + d y        as in `view.conv.phase_tiles`
 
-Rows         one residue f, and neighbours that no tap meets: y = first + apart y., ho = v + ahead - back y.
+Alone        one residue f, and neighbours that no tap meets: y = first + apart y., ho = v + ahead - back y.
 Together     all residues as turns, of windows that are not dilated:   f + before = s q + r,
              y = s y. + r   where there is such a tap,   ho = v + q - y.
 """
@@ -16,25 +16,19 @@ from imbrex.index.rule import Broadcast, Embed, Merge, Pad, Unmerge
 from imbrex.index.stack import Stack
 from imbrex.view.conv.implicit_gemm import Axis, Phase, phases_along
 
-__all__ = ["Rows", "Together", "leaves_rows", "row_products"]
+__all__ = ["Alone", "Together", "met_rows"]
 
 
-def row_products(axis: Axis) -> tuple[Rows | Together, ...]:
-    """One for all residues where it can be, else for each that some tap meets."""
-    met, stride = sorted(phases_along(axis), key=lambda phase: phase.start), axis.stride
-    if len(met) == stride > 1 and axis.dilation == 1:
-        firsts = ((start + axis.before) % stride for start in range(stride))
-        counts = tuple(len(range(first, axis.window, stride)) for first in firsts)
-        return (Together(axis, counts, neighbours=1, phase=0),)
+def met_rows(axis: Axis) -> Alone | Together | None:
+    """How taps meet rows; None where they meet none, or some residues of several."""
+    met, stride = tuple(phases_along(axis)), axis.stride
     if len(met) == 1:
-        (alone,) = met
-        return (Rows(axis, (alone.taps,), min(stride, axis.image), alone.start, alone),)
-    return tuple(Rows(axis, (each.taps,), 1, 0, each) for each in met)
-
-
-def leaves_rows(axis: Axis) -> bool:
-    """Are there rows that no tap meets and no product has, so that they have to be zero before?"""
-    return 1 < len(tuple(phases_along(axis))) < min(axis.stride, axis.image)
+        return Alone(axis, (met[0].taps,), min(stride, axis.image), met[0].start, met[0])
+    if len(met) < stride or axis.dilation > 1:
+        return None
+    firsts = ((start + axis.before) % stride for start in range(stride))
+    counts = tuple(len(range(first, axis.window, stride)) for first in firsts)
+    return Together(axis, counts, neighbours=1, phase=0)
 
 
 @dataclass(frozen=True)
@@ -52,16 +46,23 @@ class Met:
     def taps(self) -> int:
         return max(self.counts)
 
-
-@dataclass(frozen=True)
-class Rows(Met):
-    """met: the residue's rows, as many as there are."""
-
-    met: Phase
-
     @property
     def count(self) -> int:
-        return -(-(self.axis.image - self.met.start + self.phase) // self.axis.stride)
+        """Rows of the product."""
+        return -(-self.axis.image // self.axis.stride)
+
+    def _cut(self, lower: Stack, each: int, name: str) -> Stack:
+        """Rows of the input by those of the product."""
+        padded = lower.replacing((Pad(0, -self.axis.image % each), "hipad", "hi"))
+        sizes = {"hv": self.count, name: each}
+        return padded.replacing((Unmerge(), " ".join(sizes), "hipad"), order=None, **sizes)
+
+
+@dataclass(frozen=True)
+class Alone(Met):
+    """met: the residue."""
+
+    met: Phase
 
     def filter(self, lower: Stack) -> Stack:
         return lower.replacing((self.met.taps_of(self.axis), "yd", "y"), yd=self.taps)
@@ -72,20 +73,12 @@ class Rows(Met):
         return padded.replacing((slide, "yd hv", "hopad"), yd=self.taps, hv=self.count)
 
     def input(self, lower: Stack) -> Stack:
-        axis, first = self.axis, self.met.start - self.phase
-        more = max(0, first + axis.stride * (self.count - 1) + self.neighbours - axis.image)
-        split: Entry = (Embed((axis.stride, 1), first), "hv row", "hipad")
-        padded = lower.replacing((Pad(0, more), "hipad", "hi"))
-        return padded.replacing(split, hv=self.count, row=self.neighbours)
+        return self._cut(lower, self.neighbours, "row")
 
 
 @dataclass(frozen=True)
 class Together(Met):
     """Every residue of rows is met, of which each is one of as many turns."""
-
-    @property
-    def count(self) -> int:
-        return -(-self.axis.image // self.axis.stride)
 
     def filter(self, lower: Stack) -> Stack:
         axis = self.axis
@@ -102,9 +95,7 @@ class Together(Met):
         return self._turned(padded.passing(slide, (Broadcast(), "rest", ""), **sizes))
 
     def input(self, lower: Stack) -> Stack:
-        padded = lower.replacing((Pad(0, -self.axis.image % self.axis.stride), "hipad", "hi"))
-        split = padded.replacing((Unmerge(), "hv turn", "hipad"), hv=self.count, turn=self.axis.stride)
-        return split.replacing((Broadcast(), "row", ""), row=1)
+        return self._cut(lower, self.axis.stride, "turn").replacing((Broadcast(), "row", ""), row=1)
 
     @property
     def _aheads(self) -> int:

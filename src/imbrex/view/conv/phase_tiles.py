@@ -15,9 +15,9 @@ e's.
 Where all residues of rows are met, they are batches of one product, whose parts of K are as long as their
 taps are many: rows that follow one another in memory are written at about the same time.  Where one alone is,
 as with a single tap, its tiles have the other rows, too, as phases that no part of K is of: zeros, with no
-products.  Else each is a product of its own.  See `view.conv.phase_box` for the order of phases.
+products.  Others are not served.  See `view.conv.phase_box` for the order of phases.
 
-Law: the products write every input element once, but for those of `view.conv.phase_rows.leaves_rows`.
+Law: the product writes every input element once.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from imbrex.index.rule import Broadcast, Embed, Merge, Pad, Unmerge
 from imbrex.index.stack import Stack, over
 from imbrex.view.conv.implicit_gemm import Axis, Convolution, more_channels, order_of, stacked
 from imbrex.view.conv.phase_box import PhaseBox, Phases
-from imbrex.view.conv.phase_rows import Rows, Together, row_products
+from imbrex.view.conv.phase_rows import Alone, Together, met_rows
 from imbrex.view.gemm.product import GemmView
 
-__all__ = ["PhaseTile", "phase_count", "phase_tiles"]
+__all__ = ["PhaseTile", "phase_count", "phase_tile"]
 
 
 @dataclass(frozen=True)
@@ -45,20 +45,18 @@ class PhaseTile:
     phases: Phases
 
 
-def phase_tiles(conv: Convolution, channel_multiple: int = 1, vector: int = 1) -> tuple[PhaseTile, ...]:
+def phase_count(conv: Convolution) -> int:
+    """Phases of a tile; 0 where rows are not served."""
+    rows = met_rows(conv.height)
+    return 0 if rows is None else rows.neighbours * conv.width.stride
+
+
+def phase_tile(conv: Convolution, channel_multiple: int = 1, vector: int = 1) -> PhaseTile:
     """channel_multiple: of k, which goes round by taps.  vector: neighbours of a row that had better stay
     together.
     """
-    more = more_channels(conv.filter, "k", 2, channel_multiple)
-    return tuple(_tile(conv, rows, more, vector) for rows in row_products(conv.height))
-
-
-def phase_count(conv: Convolution) -> int:
-    """Phases of a tile; 0 where no tap meets a row."""
-    return max((rows.neighbours for rows in row_products(conv.height)), default=0) * conv.width.stride
-
-
-def _tile(conv: Convolution, rows: Rows | Together, more: Sequence[Entry], vector: int) -> PhaseTile:
+    more, rows = more_channels(conv.filter, "k", 2, channel_multiple), met_rows(conv.height)
+    assert rows is not None, f"some rows of several are met: {conv}"
     width = conv.width
     run = gcd(_columns(width), max(1, vector // width.stride)) if rows.neighbours > 1 else 1
     box = PhaseBox(rows.neighbours, run, width.stride)
@@ -69,7 +67,7 @@ def _tile(conv: Convolution, rows: Rows | Together, more: Sequence[Entry], vecto
     return PhaseTile(view, Phases(phases, box, tuple(taps * channels for taps in rows.counts)))
 
 
-def _view(conv: Convolution, rows: Rows | Together, more: Sequence[Entry], box: PhaseBox) -> GemmView:
+def _view(conv: Convolution, rows: Alone | Together, more: Sequence[Entry], box: PhaseBox) -> GemmView:
     pixels = order_of(conv.input, {"n": "n", "hi": "hv", "wi": "wv"})
     stored = order_of(conv.input, {"n": "n", "hi": "hv", "wi": "block row near e"})
     return GemmView(
@@ -85,14 +83,14 @@ def _columns(width: Axis) -> int:
     return -(-width.image // width.stride)
 
 
-def _input(conv: Convolution, rows: Rows | Together, box: PhaseBox) -> Stack:
+def _input(conv: Convolution, rows: Alone | Together, box: PhaseBox) -> Stack:
     width = conv.width
     sizes = {"block": _columns(width) // box.run, "near": box.run, "e": width.stride}
     padded = over(conv.input).replacing((Pad(0, -width.image % width.stride), "wipad", "wi"))
     return rows.input(padded.replacing((Unmerge(), "block near e", "wipad"), order=None, **sizes))
 
 
-def _output(conv: Convolution, rows: Rows | Together, more: Sequence[Entry]) -> Stack:
+def _output(conv: Convolution, rows: Alone | Together, more: Sequence[Entry]) -> Stack:
     """The output's gradient as (tap, input pixel of a phase)."""
     width = conv.width
     odd = -width.before % width.stride

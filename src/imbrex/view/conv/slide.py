@@ -10,14 +10,14 @@ read positions begin.  Places that lie outside for every strip are no part of it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
 from imbrex.cached import cached_property
 
-__all__ = ["Piece", "Run", "Slide"]
+__all__ = ["Alike", "Piece", "Run", "Slide"]
 
 
 class Run(NamedTuple):
@@ -28,6 +28,18 @@ class Run(NamedTuple):
     start: int
     stride: int
     length: int
+
+
+class Alike(NamedTuple):
+    """Taps of a row that multiply alike: the first, how far they are apart, and how many; what the first one
+    multiplies, and how many positions further on the next one reads.
+    """
+
+    first: int
+    apart: int
+    taps: int
+    run: Run
+    step: int
 
 
 class Piece(NamedTuple):
@@ -113,6 +125,16 @@ class Slide:
         assert [(read + i * step, written + i * stride) for i in range(run.length)] == list(pairs), pairs
         return (run,)
 
+    def alike(self, low: int, most: int) -> tuple[Alike, ...]:
+        """All taps that multiply something, those together, `most` at a time, whose runs differ in nothing
+        but where they begin to read, as evenly as the taps.
+        """
+        met = [(run[1:], tap, run) for tap in range(self.taps) for run in self.runs(tap, low)]
+        found: list[Alike] = []
+        for _, members in groupby(sorted(met), lambda member: member[0]):
+            found += _evenly_apart([(tap, run) for _, tap, run in members], most)
+        return tuple(sorted(found))
+
     def aligned(self, widest: int) -> int:
         """The widest power of two that divides what lies between windows, and between the array's rows."""
         width = 1
@@ -121,6 +143,23 @@ class Slide:
                 break
             width *= 2
         return width
+
+
+def _evenly_apart(members: Sequence[tuple[int, Run]], most: int) -> Iterator[Alike]:
+    """Taps, in order, cut where they or what they read cease to be evenly apart."""
+    left = list(members)
+    while left:
+        (tap, run), *rest = left
+        apart, step = (rest[0][0] - tap, rest[0][1].first - run.first) if rest else (1, 0)
+        count = 1
+        while count < min(most, len(left)) and _is_next(left[count - 1], left[count], apart, step):
+            count += 1
+        yield Alike(tap, apart, count, run, step)
+        left = left[count:]
+
+
+def _is_next(before: tuple[int, Run], after: tuple[int, Run], apart: int, step: int) -> bool:
+    return (after[0] - before[0], after[1].first - before[1].first) == (apart, step)
 
 
 def _joined(pieces: Sequence[Piece]) -> tuple[Piece, ...]:

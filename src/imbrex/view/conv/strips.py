@@ -14,7 +14,7 @@ slot's group that are read as a dim of their own, depth.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
@@ -23,7 +23,7 @@ from imbrex.cached import cached_property
 from imbrex.index.map import Dim, Entry, Layer, replacing, unchanged
 from imbrex.index.rule import Broadcast, Embed, Fixed, Merge, Pad, PassThrough, Quotient, Slice, Unmerge
 from imbrex.index.stack import Stack, over
-from imbrex.view.conv.slide import Piece, Slide
+from imbrex.view.conv.slide import Alike, Piece, Slide
 from imbrex.view.work.numbering import Each, Numbering, Shared
 
 __all__ = ["Strips"]
@@ -187,20 +187,24 @@ class Strips:
             return Dim("column", self.window_size[1]), Dim("slot", self.slots)
         return Dim("row", rows), Dim("column", self.width.strip), Dim("slot", self.slots)
 
-    def met_columns(self, tap: int, along: Literal["n", "k"]) -> tuple[tuple[Layer, Layer], ...]:
-        """What a tap of a row multiplies, for each of its runs, as operands of a product along k or n, the
-        other of size 1: registers of a window's row as (slot, k, n), of a strip as (row, slot, m, n) or as
-        (row, slot, k, m), m 1.
+    def met_columns(self, along: Literal["n", "k"]) -> Iterator[tuple[Alike, Layer, Layer]]:
+        """What taps of a row multiply, those together that do so alike, as operands of a product: columns are
+        along n or k, taps along the other.  Registers of a window's row as (slot, k, n), of a strip as
+        (row, slot, m, n) or as (row, slot, k, m), m 1.  Sums over columns of strides are a product a tap: in
+        one, which goes column by column, they have taken 1.2 times as long.
         """
         window, strip = self.registers(), self.registers(self.height.strip)
         across, order = ("k", "row slot m n") if along == "n" else ("n", "row slot k m")
-        return tuple(
-            (
-                _run(window, (run.first, run.step, run.length), along, across, "slot k n"),
-                _run(strip, (run.start, run.stride, run.length), along, "m", order),
+        is_joined = along == "n" or self.width.stride == 1
+        for taps in self.width.alike(self.low[1], self.width.taps if is_joined else 1):
+            run, sizes = taps.run, {along: taps.run.length, across: taps.taps}
+            seen: Entry = (Embed((taps.step, run.step), run.first), f"{across} {along}", "column")
+            own: Entry = (Embed((run.stride,), run.start), along, "column")
+            yield (
+                taps,
+                replacing(window, seen, order=["slot", "k", "n"], **sizes),
+                replacing(strip, own, (Broadcast(), "m", ""), order=order.split(), m=1, **sizes),
             )
-            for run in self.width.runs(tap, self.low[1])
-        )
 
     def _array(
         self,
@@ -245,10 +249,3 @@ class Strips:
 def _pad(before: int, after: int, name: str) -> Entry:
     """No pad where there is none: what lies outside of all numbers has a guard of its own."""
     return (Pad(before, after) if before or after else PassThrough(), name, name)
-
-
-def _run(dims: Sequence[Dim], columns: tuple[int, int, int], along: str, single: str, order: str) -> Layer:
-    """Columns, the first, how far they are apart, and how many, as the dim `along`; another of size 1."""
-    first, step, count = columns
-    entries: tuple[Entry, ...] = (Embed((step,), first), along, "column"), (Broadcast(), single, "")
-    return replacing(dims, *entries, order=order.split(), **{along: count, single: 1})

@@ -3,7 +3,7 @@
     gemmG   share g block             share: a part of all tiles; block: of channels
     gemmM   k                         filters of a group
     gemmN   tap c                     taps, the channels of a block
-    gemmK   step image row wo         one tile of pixels after the other, of images x rows x line each
+    gemmK   step row wo               one tile of pixels after the other, of rows x line each
 
 Tiles are numbered strip by strip of an image, then by images; of `streams`, as many images at a time, whose
 strips take turns, and shares have whole images.  Rows, columns, images and tiles that are too
@@ -34,12 +34,11 @@ SHARE: Final = "share"
 
 @dataclass(frozen=True)
 class WeightRaster:
-    """conv: of stride 1.  images, rows, line: of a tile.  channels: of a block.  shares: of all tiles.
+    """conv: of stride 1.  rows, line: of a tile.  channels: of a block.  shares: of all tiles.
     streams: 0 where tiles are dealt out one by one.
     """
 
     conv: Convolution
-    images: int
     rows: int
     line: int
     channels: int
@@ -49,10 +48,10 @@ class WeightRaster:
     @property
     def steps(self) -> int:
         """Tiles of a share."""
-        parts = -(-dict(self.conv.output)["n"] // self.images)
+        images = dict(self.conv.output)["n"]
         if self.streams:
-            return -(-parts // (self.streams * self.shares)) * self.streams * self._strips
-        return -(-parts * self._strips // self.shares)
+            return -(-images // (self.streams * self.shares)) * self.streams * self._strips
+        return -(-images * self._strips // self.shares)
 
     @property
     def _strips(self) -> int:
@@ -60,8 +59,8 @@ class WeightRaster:
         return -(-self.conv.height.out // self.rows)
 
     @property
-    def _parts(self) -> int:
-        """Parts of the images, as many as all shares want: those that there are, or more."""
+    def _images(self) -> int:
+        """As many as all shares want: those that there are, or more."""
         return -(-self.steps * self.shares // self._strips)
 
     @cached_property
@@ -79,27 +78,27 @@ class WeightRaster:
     @cached_property
     def _grown(self) -> Convolution:
         """The convolution with whole tiles of pixels."""
-        sizes = {"n": self._parts * self.images, "ho": self._strips * self.rows, "wo": self.line}
+        sizes = {"n": self._images, "ho": self._strips * self.rows, "wo": self.line}
         images = resized(self.conv.input, {"n": sizes["n"]})
         return replace(with_output(self.conv, sizes), input=images)
 
     def _product(self, below: Stack) -> Map:
         """(gemmG, gemmK, its own dim) of an operand, over that of the plain product."""
-        parts, strips, tiles = self._parts, self._strips, self.steps * self.shares
+        images, strips, tiles = self._images, self._strips, self.steps * self.shares
         pixels = {d.name: d.size for d in self._grown.output if d.name in PIXELS}
         turns = max(1, self.streams)
-        cut = {"many": parts // turns, "turn": turns, "image": self.images, "strip": strips, "row": self.rows}
+        cut = {"many": images // turns, "turn": turns, "strip": strips, "row": self.rows}
         order = "many strip turn" if self.streams else "many turn strip"
-        every = Slice(0, tiles) if tiles < parts * strips else PassThrough()
+        every = Slice(0, tiles) if tiles < images * strips else PassThrough()
         dealt = (
             self._blocks(below)
             .passing((Unmerge(), " ".join(pixels), "gemmK"), **pixels)
-            .passing((Unmerge(), "many turn image", "n"), (Unmerge(), "strip row", "ho"), **cut)
+            .passing((Unmerge(), "many turn", "n"), (Unmerge(), "strip row", "ho"), **cut)
             .passing((Merge(), "tile", order))
             .passing((every, "tile", "tile"))
             .passing((Unmerge(), f"{SHARE} step", "tile"), **{SHARE: self.shares, "step": self.steps})
         )
-        return self._top(dealt, gemmK="step image row wo")
+        return self._top(dealt, gemmK="step row wo")
 
     def _blocks(self, below: Stack) -> Stack:
         """The group's own name; channels in blocks, the same for all filters."""

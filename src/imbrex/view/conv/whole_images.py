@@ -27,7 +27,8 @@ from imbrex.view.stage.shared_tile import SWIZZLES
 __all__ = ["NOT_SERVED", "serves", "whole_images"]
 
 NOT_SERVED: Final = (
-    "only pointwise convolutions of one group serve, of planes of whole 16 bytes but not of whole rows of 128"
+    "only pointwise convolutions of one group serve, without strides, "
+    "of planes of whole 16 bytes but not of whole rows of 128"
 )
 
 

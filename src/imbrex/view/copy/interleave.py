@@ -36,8 +36,6 @@ __all__ = ["Interleave", "interleaves"]
 
 MOVED_BYTES: Final = 32
 """Bytes of a work item that are on their way together; more made the stores of an H200 slower."""
-READ_BYTES: Final = 64
-"""Bytes of a work item that reads a phase out of the input, under way together."""
 
 
 def interleaves(conv: Convolution) -> bool:
@@ -47,26 +45,17 @@ def interleaves(conv: Convolution) -> bool:
 
 @dataclass(frozen=True)
 class Interleave:
-    """conv: with columns of the input fastest in memory.  rows: of a work item, one of each residue, or one
-    where only those of one residue have phases.  moved: bytes that a work item has on their way.
-    """
+    """conv: with columns of the input fastest in memory."""
 
     conv: Convolution
     element_bytes: int
-    rows: int
-    moved: int = MOVED_BYTES
     workitems: int = 256
 
-    @classmethod
-    def of(cls, conv: Convolution, element_bytes: int, workitems: int = 256) -> Interleave:
-        """A copy of as many rows as the phases of that convolution want."""
-        starts = {rows.start for rows, _ in phases(conv)}
-        return cls(conv, element_bytes, conv.height.stride if len(starts) > 1 else 1, workitems=workitems)
-
-    @classmethod
-    def reading(cls, conv: Convolution, element_bytes: int) -> Interleave:
-        """What reads the first phase out of an input whose windows have one tap."""
-        return cls(conv, element_bytes, conv.height.stride, READ_BYTES)
+    @cached_property
+    def rows(self) -> int:
+        """Rows of a work item: one of each residue, or one where only those of one residue have phases."""
+        starts = {rows.start for rows, _ in phases(self.conv)}
+        return self.conv.height.stride if len(starts) > 1 else 1
 
     @property
     def residues(self) -> int:
@@ -86,7 +75,7 @@ class Interleave:
     @property
     def pieces(self) -> int:
         """So many that a work item has whole vectors on their way."""
-        return max(1, self.moved // (self.rows * self.slots * self.element_bytes))
+        return max(1, MOVED_BYTES // (self.rows * self.slots * self.element_bytes))
 
     @property
     def workgroups(self) -> int:
@@ -100,11 +89,6 @@ class Interleave:
         padded = over(cropped(self.conv.input, whole))
         cut = self._cut(padded, {"hi": ("hh", "row"), "wi": ("ww", "slot")})
         return self._launched(cut, ("row", "slot"))
-
-    @property
-    def first(self) -> Map:
-        """(workgroup, workitem, piece, slot) -> the first of each `rows` rows of the input."""
-        return over(self.written).passing((Fixed(0), "", "row")).map
 
     def read(self, rows: Phase, columns: Phase) -> Map:
         """(workgroup, workitem, piece, column) -> the phase."""

@@ -1,24 +1,31 @@
 """HaloTile: an operand's stage (k, d) whose taps are overlapping views of one raster of pixels.
 
-    pixel   d = image, position                        an image's positions are neighbours in the raster
-    tap     k = tap, channel
-    raster  row = image * pitch + position + step(tap)   each row the channels of one pixel
+    pixel   pixel                        neighbours in the raster
+    tap     tap, channel
+    raster  row = pixel + step(tap)      each row the channels of one pixel
 
+Pixels are d and taps k, or, where instructions multiply several taps as columns, pixels are k and taps d.
 The raster is what one TMA box brings: all that any tap of the tile's pixels wants, once.  Multiplying by a
 tap is reading from `step(tap)` rows further on, in an image whose lines are long enough: what runs over the
 end of a line meets the padding before the next one.
 
 It lies as the `SharedTile` of its channels and rows.  wgmma permutes bits of the address, so that a tile may
-start at any row, inside of an atom, too.
+start at any row, inside of an atom, too.  Of taps that are d what it reads for a block of columns of one
+row's length begins a fixed number of bytes behind the block before it, the leading offset of its descriptor:
+blocks are taps here, which overlap.
 
-Laws: `map` gives each (k, d) its element; `start` is where the instruction's 64 rows begin before they are
-permuted; the starts of blocks of 64 rows are sums of one part of k and one of d.
+Laws: `map` gives each (k, d) its element; `start` is where the instruction's 64 rows, or its columns, begin
+before rows are permuted; the taps of an instruction's columns are evenly apart, and so are the first ones of
+instructions side by side.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from math import prod
+from typing import Final
+
+import numpy as np
 
 from imbrex.cached import cached_property
 from imbrex.index.map import Map
@@ -27,7 +34,8 @@ from imbrex.index.stack import over
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import (
     ATOM_ROWS,
-    CHUNK_BYTES,
+    CODES,
+    UNUSED_BYTES,
     Block,
     Descriptor,
     Major,
@@ -35,41 +43,42 @@ from imbrex.view.stage.shared_tile import (
     Swizzle,
 )
 
-__all__ = ["HaloTile"]
+__all__ = ["PIXELS", "HaloTile"]
+
+PIXELS: Final = 16
+"""Pixels of a raster that one instruction multiplies where they are k: wgmma's K of 16-bit types."""
 
 
 @dataclass(frozen=True)
 class HaloTile:
-    """images, positions: of the tile's pixels.  pitch: raster rows from an image to the next.
+    """pixels: of the tile.  loaded: raster rows that a box brings.
 
     taps: digits of the tap, slowest first, (how many, raster rows from one to the next); first: the raster
     row of the first pixel at the first tap.  channels: elements, whole rows of `swizzle` bytes.  instruction:
-    pixels that one instruction reads.
+    pixels that one instruction reads.  columns: of one instruction, whole taps, where pixels are k; else 0.
     """
 
-    images: int
-    positions: int
-    pitch: int
+    pixels: int
+    loaded: int
     taps: tuple[tuple[int, int], ...]
     first: int
     channels: int
     element_bytes: int
     swizzle: Swizzle
     instruction: int = ROWS
+    columns: int = 0
 
     def __post_init__(self) -> None:
-        one = self.instruction
-        assert self.images == 1 or self.positions % one == 0, (
-            f"an instruction's rows are of one image: {self}"
-        )
-        assert self.d % one == 0, f"{self.d} rows are not whole instructions"
+        assert self.pixels % self.instruction == 0, f"{self.pixels} rows are not whole instructions"
         assert self.swizzle and self.channels % self.row == 0, (
             f"{self.channels} channels are not whole rows of {self.row}"
         )
+        reason = self.uneven(self.columns) if self.columns else None
+        assert reason is None, reason
 
     @property
     def major(self) -> Major:
-        return "k"
+        return "d" if self.columns else "k"
 
     @property
     def k(self) -> int:
@@ -77,7 +86,7 @@ class HaloTile:
 
     @property
     def d(self) -> int:
-        return self.images * self.positions
+        return self.map.upper[1].size
 
     @property
     def row_bytes(self) -> int:
@@ -89,16 +98,10 @@ class HaloTile:
         return self.swizzle // self.element_bytes
 
     @property
-    def loaded(self) -> int:
-        """Raster rows that a box brings."""
-        return self.images * self.pitch
-
-    @property
     def raster(self) -> int:
         """Raster rows that are read, whole atoms; those beyond what is loaded go into no sum that counts."""
         ahead = sum(max(0, (count - 1) * step) for count, step in self.taps)
-        most = self.first + (self.images - 1) * self.pitch + self.positions + ahead
-        return -(-max(most, self.loaded) // ATOM_ROWS) * ATOM_ROWS
+        return -(-max(self.first + self.pixels + ahead, self.loaded) // ATOM_ROWS) * ATOM_ROWS
 
     @cached_property
     def stored(self) -> SharedTile:
@@ -108,6 +111,11 @@ class HaloTile:
     @property
     def bytes(self) -> int:
         return self.stored.bytes
+
+    @property
+    def tail_bytes(self) -> int:
+        """Bytes at the end that are read and not loaded."""
+        return (self.raster - self.loaded) * self.row_bytes
 
     @cached_property
     def map(self) -> Map:
@@ -119,10 +127,13 @@ class HaloTile:
         """(k, d) -> the element's offset before rows are permuted: where an instruction is told to begin."""
         return self._windows(self.stored.starts)
 
-    @property
+    @cached_property
     def descriptor(self) -> Descriptor:
-        """Atoms of eight rows follow one another."""
-        return self.stored.descriptor
+        """Atoms of eight rows follow one another.  leading: from a tap to the next, where taps are d."""
+        if not self.columns:
+            return self.stored.descriptor
+        leading = UNUSED_BYTES if self.columns == self.row else self.start(0, self.row) - self.start(0, 0)
+        return Descriptor(leading, ATOM_ROWS * self.row_bytes, CODES[self.swizzle])
 
     def start(self, k0: int, d0: int) -> int:
         """Byte offset of the descriptor's start address for the instruction whose tile begins at (k0, d0)."""
@@ -135,22 +146,35 @@ class HaloTile:
         """What one TMA access each fills: all rows that are loaded, of the first channels and of the next."""
         return tuple(block._replace(d=self.loaded) for block in self.stored.blocks)
 
-    def is_sum_of_starts(self, rows: int) -> bool:
-        """Is every start that of its k and that of its d, for parts of `rows` rows each?"""
-        zero, instructions = self.start(0, 0), range(0, self.k, CHUNK_BYTES * 2 // self.element_bytes)
-        parts, inside = range(0, self.d, rows), range(0, rows, ROWS)
-        return all(
-            self.start(k, part + d) - zero
-            == (self.start(k, d) - zero) + part // rows * (self.start(0, rows % self.d) - zero)
-            for k, part, d in product(instructions, parts, inside)
-        )
+    def uneven(self, columns: int) -> str | None:
+        """Why instructions of so many columns do not read taps side by side, or None."""
+        row, taps = self.row, prod(count for count, _ in self.taps)
+        if self.element_bytes != 2:
+            return "wgmma takes rows of pixels of 16-bit types only"
+        if self.channels != row:
+            return f"{self.channels} channels of a pixel are not one row of {row}"
+        if self.instruction != PIXELS or columns % row or taps * row % columns:
+            return f"{taps * row} columns are not instructions of {columns} with whole taps of {row}"
+        steps = [np.arange(count) * step for count, step in self.taps]
+        starts = sum(np.ix_(*steps), start=np.zeros((), int)).reshape(-1, columns // row)
+        inside, firsts = np.diff(starts, axis=1), np.diff(starts[:, 0])
+        if (
+            np.unique(inside).size > 1
+            or np.unique(firsts).size > 1
+            or (inside < 0).any()
+            or (firsts < 0).any()
+        ):
+            return f"the taps of {columns} columns are not evenly apart"
+        return None
 
     def _windows(self, raster: Map) -> Map:
         """(k, d) over the raster's channels and rows."""
         taps = {f"tap{i}": count for i, (count, _) in enumerate(self.taps)}
-        sizes = {"image": self.images, "position": self.positions, **taps}
-        row = Embed((self.pitch, 1, *(step for _, step in self.taps)), self.first)
+        sizes = {"pixel": self.pixels, **taps}
+        row = Embed((1, *(step for _, step in self.taps)), self.first)
         slid = over(raster).layer(
             (PassThrough(), "channel", "k"), (row, " ".join(sizes), "d"), order=None, **sizes
         )
-        return slid.merging(k=" ".join([*taps, "channel"]), d="image position").map
+        digits = " ".join([*taps, "channel"]), "pixel"
+        k, d = reversed(digits) if self.columns else digits
+        return slid.merging(k=k, d=d).map

@@ -68,8 +68,7 @@ class LineFilter:
     @property
     def swizzle(self) -> Swizzle:
         """The longest row that the neighbours of a block make."""
-        together = (self.depth if self.major == "k" else self.each) * self.element_bytes
-        return longest_row(together)
+        return longest_row((self.depth if self.major == "k" else self.each) * self.element_bytes)
 
     @cached_property
     def tile(self) -> SharedTile:

@@ -2,8 +2,7 @@
 
 from imbrex.view.tensor.access import access
 from imbrex.view.tensor.form import Box, Piece, Refused, TensorMap, Walk
-from imbrex.view.tensor.halo import Halo, halo_access
-from imbrex.view.tensor.lines import Lines, line_access
+from imbrex.view.tensor.halo import Halo, halo_access, line_access
 from imbrex.view.tensor.pixels import Product
 from imbrex.view.tensor.planes import Planes, plane_access
 from imbrex.view.tensor.store import store_access
@@ -11,7 +10,6 @@ from imbrex.view.tensor.store import store_access
 __all__ = [
     "Box",
     "Halo",
-    "Lines",
     "Piece",
     "Planes",
     "Product",

@@ -1,10 +1,10 @@
 """plane_access: an operand of backward weight in lines of its planes, which all taps of a window read from.
 
     row of shared memory    of neighbouring lines, which are one stretch of the plane: a box, of all channels
-    tap (y, x)              of pixel p of line r is pixel p + x - 1 of line r + y, zero beyond its ends
+    tap (y, x)              of pixel p of line r is pixel p + x - 1 of line r + y - 1, zero beyond its ends
 
 Law, checked by evaluation before an answer is given: at each tap that is the operand's element, and zero
-where the map says that there is none.  An operand without a window has a single tap.
+where the map says that there is none.  An operand without a window has a single tap, its own pixel.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from imbrex.cached import cached_property
 from imbrex.index.expr import var
 from imbrex.index.map import Map
-from imbrex.view.stage.plane_stage import COLUMNS, LINE_BYTES, LineTile, PlaneStage
+from imbrex.view.stage.plane_stage import LINE_BYTES, WINDOW, PlaneStage
 from imbrex.view.tensor.box import along_inner, boxed
 from imbrex.view.tensor.check import misplaced, offset_of, offsets, sampled
 from imbrex.view.tensor.form import Box, ElementType, Piece, Refused, first_right
@@ -36,8 +36,8 @@ LOOKED_AT: Final = 8
 @dataclass(frozen=True)
 class Planes:
     """map: (gemmG?, gemmK, gemmM or gemmN) -> the array: A, `tiles` times the filters of a tile at one tap,
-    or B, a tile's channels at all taps.  Lines that B's stage does not have in a step are those of the
-    image's step before or after it.
+    or B, a tile's channels at all taps.  Lines of B that are not the step's are those of the image's step
+    before or after it.
     """
 
     map: Map
@@ -50,18 +50,9 @@ class Planes:
         return "gemmM" if self.which == "a" else "gemmN"
 
     @property
-    def tile(self) -> LineTile:
-        return self.stage.output if self.which == "a" else self.stage.input
-
-    @property
-    def taps(self) -> tuple[int, int]:
-        """Rows and columns of the window."""
-        return (1, 1) if self.which == "a" else (self.stage.window, COLUMNS)
-
-    @property
-    def first(self) -> int:
-        """The row of the window that wants the first line that is loaded for line 0."""
-        return self.stage.before if self.which == "b" and self.stage.streams else 0
+    def window(self) -> int:
+        """Rows, and columns, of the window."""
+        return 1 if self.which == "a" else WINDOW
 
     @property
     def variables(self) -> dict[str, int]:
@@ -71,22 +62,15 @@ class Planes:
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
-        """The lines of a step."""
-        return tuple(self._run(*at) for at in product(range(self.tile.images), range(self.tile.lines)))
-
-    def _run(self, image: int, line: int) -> Run:
-        """A line of all channels: what pixels want at their own column of a row of the window."""
-        tile, counts, (_, columns) = self.tile, self.variables, self.taps
-        tap = self.first + max(0, line - self.stage.rows + 1)
-        pixel = (image * self.stage.rows + line + self.first - tap) * tile.line
-        at = {
-            BATCH: var("batch", counts["batch"]),
-            "gemmK": var("step", counts["step"]) * self.stage.depth + pixel + var(INNER, tile.line),
-            self.d_name: var("tile", self.tiles) * tile.d
-            + var(ROW, tile.d)
-            + (tap * columns + columns // 2) * tile.d,
-        }
-        return Run(at, tile.d, tile.line)
+        """The lines of a step, of all channels: what pixels want at the tap that is their own."""
+        stage, counts, own = self.stage, self.variables, self.window**2 // 2 * self.stage.channels
+        pixel = var("step", counts["step"]) * stage.depth + var(INNER, stage.line)
+        channel = var("tile", self.tiles) * stage.channels + var(ROW, stage.channels) + own
+        at = {BATCH: var("batch", counts["batch"]), self.d_name: channel}
+        return tuple(
+            Run(at | {"gemmK": pixel + line * stage.line}, stage.channels, stage.line)
+            for line in range(stage.rows)
+        )
 
 
 def plane_access(planes: Planes, dtype: ElementType) -> Box | Refused:
@@ -105,37 +89,31 @@ def plane_access(planes: Planes, dtype: ElementType) -> Box | Refused:
 def _form(space: Space | Refused, planes: Planes) -> Box | Refused:
     if isinstance(space, Refused):
         return space
-    tile, (rows, columns) = planes.tile, planes.taps
-    size = dict(planes.map.upper)[planes.d_name]
-    if (rows, columns) != (1, 1) and size != rows * columns * tile.d:
-        return Refused(f"{size} columns are not {rows} x {columns} taps of {tile.d} channels")
+    stage, window, size = planes.stage, planes.window, dict(planes.map.upper)[planes.d_name]
+    if window > 1 and size != window**2 * stage.channels:
+        return Refused(f"{size} columns are not {window} x {window} taps of {stage.channels} channels")
     if reason := along_inner(space.axes[-1], "gemmK"):
         return Refused(reason)
     form = boxed(space, planes.runs, LINE_BYTES, "gemmK")
-    return _in_rows(form, tile) if isinstance(form, Box) else form
+    return _in_rows(form, stage) if isinstance(form, Box) else form
 
 
-def _in_rows(form: Box, tile: LineTile) -> Box | Refused:
+def _in_rows(form: Box, stage: PlaneStage) -> Box | Refused:
     """Boxes of rows of shared memory, given those of lines."""
-    width, count = form.sizes[0], tile.abreast
+    width, count = form.sizes[0], stage.abreast
     high = next((i for i, stride in enumerate(form.strides, 1) if stride == width), 0)
-    if width != tile.width or not high or form.sizes[high] % count:
-        return Refused(f"planes are not groups of {count} lines of {tile.width} pixels")
-    sizes = {0: width * count, high: form.sizes[high] // count}
-    strides = {high - 1: width * count}
+    if width != stage.width or not high or form.sizes[high] % count:
+        return Refused(f"planes are not groups of {count} lines of {stage.width} pixels")
     pieces = list[Piece]()
-    for image, group, row in product(range(tile.images), range(tile.groups), range(tile.rows)):
-        line = max(0, group * count - tile.skipped)
-        lies = form.pieces[image * tile.lines + line]
-        at = {0: lies.coords[0] + row * tile.stored.row, high: lies.coords[high] // count}
-        coords = tuple(at.get(i, x) for i, x in enumerate(lies.coords))
-        first = ((image * tile.groups + group) * tile.rows + row) * tile.row_bytes
-        pieces.append(replace(lies, byte_offset=first, coords=coords))
+    for first, row in product(form.pieces[::count], range(stage.group_rows)):
+        at = {0: first.coords[0] + row * stage.stored.row, high: first.coords[high] // count}
+        coords = tuple(at.get(i, x) for i, x in enumerate(first.coords))
+        pieces.append(replace(first, byte_offset=len(pieces) * stage.row_bytes, coords=coords))
     return replace(
         form,
-        sizes=_with(form.sizes, sizes),
-        strides=_with(form.strides, strides),
-        box=_with(form.box, {0: tile.stored.row}),
+        sizes=_with(form.sizes, {0: width * count, high: form.sizes[high] // count}),
+        strides=_with(form.strides, {high - 1: width * count}),
+        box=_with(form.box, {0: stage.stored.row}),
         pieces=tuple(pieces),
     )
 
@@ -146,29 +124,26 @@ def _with(values: Sequence[int], others: dict[int, int]) -> tuple[int, ...]:
 
 def _differs(form: Box, planes: Planes) -> str | None:
     """The tap at which another element is reached; None where it is the operand's own."""
-    stage, tile, (_, columns) = planes.stage, planes.tile, planes.taps
+    stage, window = planes.stage, planes.window
     names = "batch", "tile", "step"
     batch, of_tile, step = sampled([planes.variables[name] for name in names], LOOKED_AT)
     env: dict[str, Any] = dict(zip(names, (batch, of_tile, step), strict=True)) | {"part": 0}
-    channel, pixel = np.arange(tile.d)[:, None], np.arange(tile.line)
-    own = of_tile * tile.d if planes.taps == (1, 1) else 0
-    for image, of_line, y, x in product(range(tile.images), range(stage.rows), *map(range, planes.taps)):
-        k = step * stage.depth + (image * stage.rows + of_line) * tile.line + pixel
-        d = own + (y * columns + x) * tile.d + channel
-        at = {BATCH: batch, "gemmK": k, planes.d_name: d}
+    channel, pixel = np.arange(stage.channels)[:, None], np.arange(stage.line)
+    own = of_tile * stage.channels if window == 1 else 0
+    for of_line, y, x in product(range(stage.rows), range(window), range(window)):
+        k, d = (step * stage.rows + of_line) * stage.line + pixel, (y * window + x) * stage.channels + channel
+        at = {BATCH: batch, "gemmK": k, planes.d_name: own + d}
         want = offset_of(planes.map, [at[name] for name, _ in planes.map.upper])
-        seen, line = pixel + x - columns // 2, of_line + y - planes.first
-        hop = line // stage.rows if stage.streams else 0
-        strip = step // max(1, stage.streams) % stage.strips + hop
-        at_step = np.where((strip >= 0) & (strip < stage.strips), step + hop * stage.streams, 0)
-        line += tile.skipped - hop * stage.rows
-        inside = (seen >= 0) & (seen < tile.width) & (strip >= 0) & (strip < stage.strips)
-        element = np.where(inside, line % tile.abreast * tile.width + seen, 0)
-        first = (image * tile.groups + line // tile.abreast) * tile.rows
+        seen, line = pixel + x - window // 2, of_line + y - window // 2
+        hop, line = divmod(line, stage.rows)
+        strip = step // stage.streams % stage.strips + hop
+        inside = (seen >= 0) & (seen < stage.width) & (strip >= 0) & (strip < stage.strips)
+        element = np.where(inside, line % stage.abreast * stage.width + seen, 0)
+        first, at_step = line // stage.abreast * stage.group_rows, step + hop * stage.streams
         found: Any = np.full(want.shape, -1)
-        for row, piece in enumerate(form.pieces[first : first + tile.rows]):
-            here = env | {"step": at_step, ROW: channel, INNER: element % tile.stored.row}
-            found = np.where(inside & (element // tile.stored.row == row), offsets(form, piece, here), found)
+        for row, piece in enumerate(form.pieces[first : first + stage.group_rows]):
+            here = env | {"step": at_step, ROW: channel, INNER: element % stage.stored.row}
+            found = np.where(inside & (element // stage.stored.row == row), offsets(form, piece, here), found)
         if (found != want).any():
             return f"at the tap ({y}, {x}) of a window what lies beside a line's pixel is not what it wants"
     return None

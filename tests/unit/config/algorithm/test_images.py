@@ -64,6 +64,7 @@ def test_phases_are_put_together_by_one_launch_that_fills_the_rest() -> None:
         (request("backward_weight", "input_last", **NHWC), "has nothing to pack"),
         (request("forward", "whole_images:32", h=7, w=7), "only pointwise convolutions of one group serve"),
         (request("forward", "whole_images:32", h=28, w=28, y=3, x=3), "only pointwise convolutions"),
+        (request("backward_weight", "whole_images:32", stride=2), "without strides"),
         (request("forward", "whole_images:24", h=28, w=28), "how many positions of an image a row"),
         (
             request("forward", "whole_images:32", "gfx942", h=28, w=28),

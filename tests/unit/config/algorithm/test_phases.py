@@ -35,7 +35,6 @@ def request(algorithm: str, chip: str = "sm_90a", tuning: str | None = None, **s
         (request("shared_phases_last"), 2, 0, 4),
         (request("shared_phases_last", **WINDOW), 2, 0, 2),
         (request("shared_phases", **WINDOW, **LAST), 1, 0, 2),
-        (request("shared_phases_last", **WINDOW | {"y": 2}, stride=(3, 2)), 3, 1, 2),
     ],
     ids=str,
 )

@@ -40,7 +40,7 @@ def test_what_follows() -> None:
     found = plan()
     assert legal.check(found.tuning, found.context, HOPPER) == ()
     assert (found.tiles, found.units, found.filters, found.workgroups) == ((256, 1), 2048, 8, 128)
-    assert (found.accumulators, found.filter.bytes, found.layout.stage_bytes) == (
+    assert (found.accumulators, found.layout.b_bytes, found.layout.stage_bytes) == (
         48,
         3 * 32 * 5 * 32 * 2,
         5 * 1024,
@@ -56,7 +56,7 @@ def test_images_lie_between_one_another() -> None:
 
 
 WHY = {
-    "v1:lines:1,28,64,3,3,16,32,1,4,2,cooperative": "3 x 3 taps of 16 channels are not the 288 of gemmK",
+    "v1:lines:1,28,64,3,3,16,32,1,4,2,cooperative": "9 taps of 16 channels are not the 288 of gemmK",
     "v1:lines:1,28,64,3,3,48,32,1,4,2,cooperative": "channels 48 are not one of 16, 32, 64",
     "v1:lines:1,28,64,3,3,32,33,1,4,2,cooperative": "n_per_block 33 is not wgmma's for f16",
     "v1:lines:1,28,64,3,3,32,96,1,4,2,cooperative": "3 times 96 filters are not the columns",

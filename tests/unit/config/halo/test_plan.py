@@ -12,7 +12,7 @@ from imbrex.chip import GPU_MACHINES
 from imbrex.config import legal, tuning
 from imbrex.config.access import context_of
 from imbrex.config.halo.choice import Windows
-from imbrex.config.halo.plan import HaloPlan, HaloTuning, WindowTuning
+from imbrex.config.halo.plan import HaloPlan, HaloTuning, ImageTuning
 from imbrex.config.kinds import kind_of
 from imbrex.dtype import DType, dtype
 
@@ -105,7 +105,7 @@ def test_it_is_for_hopper() -> None:
 )
 def test_the_model_takes_a_legal_one(of: Windows) -> None:
     best = of.best()
-    assert isinstance(best, WindowTuning), best
+    assert isinstance(best, ImageTuning), best
     context = context_of(of.view(best), of.dtype)
     assert legal.check(best, context, HOPPER) == ()
     taken = kind_of(best).cost(best, context, HOPPER)

@@ -117,7 +117,7 @@ def test_a_step_has_a_from_registers_where_rows_lie_together() -> None:
     held, turned = (Tile(replace(tile, swapped=s).plan(nn, MACHINE)) for s in (True, False))
     assert held.plan.is_a_held and held.plan.turned == (False, False) and held.ordinary == 0
     assert not turned.plan.is_a_held and turned.plan.turned == (False, True)
-    assert turned.ordinary == RATES.turning_step + 64 * 32 / 128 * RATES.turning and not held.plan.is_plain
+    assert turned.ordinary == RATES.turning_step + 64 * 32 / 128 * RATES.turning and not held.plan.is_copied
     assert held.shared / turned.shared == (HELD_READS * 64 + 64) / (64 + 64)
 
 

@@ -10,8 +10,7 @@ from tests.unit.emit.emulate.hopper_cases import CASES
 from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning as tunings
 from imbrex.config.configured import configured
-from imbrex.config.halo.plan import HaloTuning, LinesTuning
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.plan import WindowTuning
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.emit.cuda.layout import layout
 from imbrex.ir.ops import GridwiseGemmOp
@@ -41,7 +40,7 @@ def test_what_is_counted_is_what_a_kernel_gets(family: str) -> None:
         k.pipeline for k in program(module, frozenset({2}), GPU_MACHINES["sm_90a"]).kernels if k.pipeline
     ]
     (tuning,), (context,) = used, contexts
-    assert isinstance(tuning, WarpgroupTuning | HaloTuning | LinesTuning | HaloWeightTuning)
+    assert isinstance(tuning, WarpgroupTuning | WindowTuning)
     counted, gets = tuning.plan(context).layout, layout(made)
     assert gets.bytes <= counted.bytes
     for field in fields(gets):

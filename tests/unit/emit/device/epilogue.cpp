@@ -35,7 +35,8 @@ extern "C" void be_off(int32_t by) { off = by; }
     }                                                                                                                 \
   }
 EXPORT(run_tanh, hyperbolic_tangent(x))
-EXPORT(run_gelu, gelu(x))
+EXPORT(run_gelu, gelu<true>(x))
+EXPORT(run_gelu_short, gelu<false>(x))
 EXPORT(run_gelu_tanh, gelu_tanh(x))
 EXPORT(run_hardswish, hardswish(x))
 EXPORT(run_sigmoid, sigmoid<true>(x))

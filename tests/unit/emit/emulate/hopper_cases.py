@@ -139,7 +139,7 @@ CASES = {
         "backward_weight", "halo:8", "v1:halo_weight:1,1,3,16,9,64,4,1,4,2", c=64, k=64, groups=8, h=12
     ),
     "planes": conv(
-        "backward_weight", None, "v1:halo_weight:2,4,8,32,9,64,4,2,2,1", "NCHW",
+        "backward_weight", None, "v1:halo_weight:1,4,4,32,9,64,4,2,4,2", "NCHW",
         n=5, c=64, k=64, groups=8, h=4, w=16,
     ),
     "strips of channels": conv("forward", "channel_vectors", c=24, k=24, groups=24),

@@ -66,6 +66,28 @@ def test_runs_are_what_is_met(axis: tuple[int, ...], is_back: bool) -> None:
 
 
 @pytest.mark.parametrize("axis", AXES)
+@pytest.mark.parametrize("is_back", [False, True])
+@pytest.mark.parametrize("most", [1, 2, 99])
+def test_taps_that_are_alike_have_their_runs(axis: tuple[int, ...], is_back: bool, most: int) -> None:
+    of = slide(axis, 2 * axis[2], is_back)
+    found = {
+        some.first + i * some.apart: some.run._replace(first=some.run.first + i * some.step)
+        for some in of.alike(-5, most)
+        for i in range(some.taps)
+    }
+    assert found == {tap: run for tap in range(of.taps) for run in of.runs(tap, -5)}
+    assert sum(some.taps for some in of.alike(-5, most)) == len(found)
+    assert all(some.taps <= most for some in of.alike(-5, most))
+
+
+@pytest.mark.parametrize(("is_back", "stride", "groups"), [(False, 2, 1), (True, 1, 1), (True, 2, 2)])
+def test_taps_go_together_that_meet_the_same_of_a_strip(is_back: bool, stride: int, groups: int) -> None:
+    """Those of one phase of the strides of a gradient of images."""
+    of = Slide(28, 28, 5, stride, 1, 2, 4, is_back)
+    assert [some.taps for some in of.alike(0, 5)] == {1: [5], 2: [3, 2]}[groups]
+
+
+@pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("vector", [1, 2, 4, 8])
 def test_pieces_hold_the_window_and_are_aligned(axis: tuple[int, ...], vector: int) -> None:
     of = slide(axis, 4 * axis[2], False)

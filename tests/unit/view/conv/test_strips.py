@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -154,15 +154,15 @@ def test_a_pair_that_is_not_of_the_convolution_is_seen() -> None:
     assert not np.array_equal(window, at(of, Map(of.window(dims("nhwc", IMAGE), "h", "w"))))
 
 
-def test_registers_of_a_tap_are_those_that_it_meets() -> None:
-    of = strips("nhwc", True)
-    for tap in range(TAPS[1]):
-        for (window, strip), run in zip(of.met_columns(tap, "n"), of.width.runs(tap, of.low[1]), strict=True):
-            columns = [int(Map((window,)).evaluate([0, 0, n])[0][0]) for n in range(run.length)]
-            written = [int(Map((strip,)).evaluate([0, 0, 0, n])[0][1]) for n in range(run.length)]
-            assert [(c + of.low[1], w) for c, w in zip(columns, written, strict=True)] == list(
-                of.width.met(tap)
-            )
-        for (_, strip), (_, other) in zip(of.met_columns(tap, "n"), of.met_columns(tap, "k"), strict=True):
-            assert [d.name for d in other.upper] == ["row", "slot", "k", "m"]
-            assert strip.upper[-1].size == other.upper[2].size
+@pytest.mark.parametrize("is_back", [False, True])
+@pytest.mark.parametrize("along", ["n", "k"])
+def test_registers_of_taps_are_those_that_they_meet(is_back: bool, along: Literal["n", "k"]) -> None:
+    of = strips("nhwc", is_back)
+    met: dict[int, list[tuple[int, int]]] = {}
+    for taps, window, strip in of.met_columns(along):
+        for number, i in product(range(taps.taps), range(taps.run.length)):
+            at = {"n": [0, number, i], "k": [0, i, number]}[along]
+            column = int(Map((window,)).evaluate(at)[0][0]) + of.low[1]
+            written = int(Map((strip,)).evaluate({"n": [0, 0, 0, i], "k": [0, 0, i, 0]}[along])[0][1])
+            met.setdefault(taps.first + number * taps.apart, []).append((column, written))
+    assert met == {tap: found for tap in range(TAPS[1]) if (found := list(of.width.met(tap)))}

@@ -51,14 +51,14 @@ def stored(map: Map, values: Array) -> Array:
 
 
 CASES = [
-    WeightRaster(layer(3, 5, 6, 4, 4, g=2), 1, 2, 8, 2, 4),
-    WeightRaster(layer(3, 5, 6, 4, 4, g=2), 2, 6, 8, 4, 1),
-    WeightRaster(layer(5, 4, 3, 2, 3), 2, 4, 4, 3, 3),
-    WeightRaster(layer(2, 7, 5, 2, 2, window=(1, 3)), 1, 3, 6, 1, 5),
-    WeightRaster(layer(2, 7, 5, 2, 2, pad=0), 1, 2, 5, 2, 7),
-    WeightRaster(layer(1, 6, 6, 2, 2, dilation=2), 1, 1, 9, 2, 2),
-    WeightRaster(layer(5, 5, 6, 4, 4, g=2), 1, 2, 8, 2, 2, streams=2),
-    WeightRaster(layer(3, 4, 3, 2, 3), 1, 4, 4, 3, 3, streams=1),
+    WeightRaster(layer(3, 5, 6, 4, 4, g=2), 2, 8, 2, 4),
+    WeightRaster(layer(3, 5, 6, 4, 4, g=2), 6, 8, 4, 1),
+    WeightRaster(layer(5, 4, 3, 2, 3), 4, 4, 3, 3),
+    WeightRaster(layer(2, 7, 5, 2, 2, window=(1, 3)), 3, 6, 1, 5),
+    WeightRaster(layer(2, 7, 5, 2, 2, pad=0), 2, 5, 2, 7),
+    WeightRaster(layer(1, 6, 6, 2, 2, dilation=2), 1, 9, 2, 2),
+    WeightRaster(layer(5, 5, 6, 4, 4, g=2), 2, 8, 2, 2, streams=2),
+    WeightRaster(layer(3, 4, 3, 2, 3), 4, 4, 3, 3, streams=1),
 ]
 
 
@@ -81,7 +81,7 @@ def test_shares_add_up_to_the_gradient(raster: WeightRaster) -> None:
 
 @pytest.mark.parametrize("raster", CASES, ids=str)
 def test_a_share_is_whole_tiles(raster: WeightRaster) -> None:
-    pixels = raster.images * raster.rows * raster.line
+    pixels = raster.rows * raster.line
     assert dict(raster.view.a.upper)["gemmK"] == raster.steps * pixels
     assert raster.view.c.lower[0] == Dim("share", raster.shares)
 

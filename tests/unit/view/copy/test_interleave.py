@@ -64,7 +64,7 @@ def filled(view: Interleave) -> tuple[Ints, Ints]:
 @pytest.mark.parametrize("size", [1, 2, 4])
 @pytest.mark.parametrize("name", CASES)
 def test_every_element_is_that_of_its_phase(name: str, size: int) -> None:
-    view = Interleave.of(CASES[name], size, workitems=32)
+    view = Interleave(CASES[name], size, workitems=32)
     found, times = filled(view)
     assert (times == 1).all()
     want = np.full_like(found, -1)
@@ -79,7 +79,7 @@ def test_every_element_is_that_of_its_phase(name: str, size: int) -> None:
 
 
 def test_both_sides_are_as_wide_as_rows_allow() -> None:
-    view = Interleave.of(convolution((16, 48), (3, 3), (2, 2), pad=1), 2)
+    view = Interleave(convolution((16, 48), (3, 3), (2, 2), pad=1), 2)
     (phase, *_) = implicit_gemm.phases(view.conv)
     assert (view.columns, view.slots) == (4, 8)
     assert vector_width(view.written, "slot") == 8
@@ -87,7 +87,7 @@ def test_both_sides_are_as_wide_as_rows_allow() -> None:
 
 
 def test_control_odd_columns_are_read_one_by_one() -> None:
-    assert Interleave.of(CASES["odd sizes"], 2).columns == 1
+    assert Interleave(CASES["odd sizes"], 2).columns == 1
 
 
 @pytest.mark.parametrize(

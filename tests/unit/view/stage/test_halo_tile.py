@@ -15,15 +15,15 @@ ELEMENTS = {1: np.uint8, 2: np.uint16}
 INSTRUCTION_K = {1: 32, 2: 16}
 NINE = ((3, 16), (3, 1))
 TILES = [
-    HaloTile(1, 128, 160, NINE, 0, 64, 2, 128),
-    HaloTile(1, 128, 160, NINE, 0, 32, 2, 64),
-    HaloTile(1, 128, 160, NINE, 0, 16, 2, 32),
-    HaloTile(1, 64, 96, ((3, -16), (3, -1)), 34, 32, 2, 64),
-    HaloTile(4, 64, 80, ((3, 8), (3, 1)), 0, 128, 2, 128),
-    HaloTile(1, 448, 576, ((3, 64), (3, 1)), 0, 32, 2, 64),
-    HaloTile(2, 128, 200, ((2, 40), (5, 3)), 0, 32, 1, 32),
-    HaloTile(1, 64, 128, ((3, 8),), 0, 128, 1, 128),
-    HaloTile(1, 64, 64, (), 0, 32, 2, 64),
+    HaloTile(128, 160, NINE, 0, 64, 2, 128),
+    HaloTile(128, 160, NINE, 0, 32, 2, 64),
+    HaloTile(128, 160, NINE, 0, 16, 2, 32),
+    HaloTile(64, 96, ((3, -16), (3, -1)), 34, 32, 2, 64),
+    HaloTile(64, 80, ((3, 8), (3, 1)), 0, 128, 2, 128),
+    HaloTile(448, 576, ((3, 64), (3, 1)), 0, 32, 2, 64),
+    HaloTile(128, 200, ((2, 40), (5, 3)), 0, 32, 1, 32),
+    HaloTile(64, 128, ((3, 8),), 0, 128, 1, 128),
+    HaloTile(64, 64, (), 0, 32, 2, 64),
 ]
 
 
@@ -42,10 +42,7 @@ def stored(tile: HaloTile) -> tuple[Array, Array]:
 
 def rows_of(tile: HaloTile, tap: tuple[int, ...]) -> Array:
     """The raster row of each of the tile's pixels at a tap, by hand."""
-    image, place = np.divmod(np.arange(tile.d), tile.positions)
-    return (
-        tile.first + image * tile.pitch + place + sum(t * s for t, (_, s) in zip(tap, tile.taps, strict=True))
-    )
+    return tile.first + np.arange(tile.d) + sum(t * s for t, (_, s) in zip(tap, tile.taps, strict=True))
 
 
 @pytest.mark.parametrize("tile", TILES, ids=str)
@@ -74,17 +71,8 @@ def test_an_instruction_reads_a_tap_from_any_row(tile: HaloTile) -> None:
     assert len(begun) > 1 or not any(s % 8 for _, s in tile.taps), "windows begin inside of atoms, too"
 
 
-def test_starts_are_sums_where_consumers_share_them_evenly() -> None:
-    four = TILES[4]
-    assert [four.is_sum_of_starts(rows) for rows in (64, 128, 256)] == [True, True, True]
-    assert HaloTile(2, 192, 240, ((3, 8), (3, 1)), 0, 32, 2, 64).is_sum_of_starts(192)
-    assert not HaloTile(2, 192, 240, ((3, 8), (3, 1)), 0, 32, 2, 64).is_sum_of_starts(128)
-
-
 def test_what_is_no_tile() -> None:
-    with pytest.raises(AssertionError, match="of one image"):
-        HaloTile(2, 96, 120, NINE, 0, 32, 2, 64)
     with pytest.raises(AssertionError, match="whole instructions"):
-        HaloTile(1, 96, 120, NINE, 0, 32, 2, 64)
+        HaloTile(96, 120, NINE, 0, 32, 2, 64)
     with pytest.raises(AssertionError, match="whole rows of 32"):
-        HaloTile(1, 64, 96, NINE, 0, 48, 2, 64)
+        HaloTile(64, 96, NINE, 0, 48, 2, 64)

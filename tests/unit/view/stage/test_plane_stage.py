@@ -11,7 +11,7 @@ from imbrex.index.map import Dim, Map
 from imbrex.view.conv.implicit_gemm import Convolution
 from imbrex.view.conv.weight_raster import WeightRaster
 from imbrex.view.copy.channels_last import is_channels_last
-from imbrex.view.stage.plane_stage import LineTile, PlaneStage, line_of, lines_abreast
+from imbrex.view.stage.plane_stage import PlaneStage, line_of, lines_abreast
 from imbrex.view.tensor import Box, Planes, Refused, plane_access
 
 WIDTHS = {8: 2, 12: 4, 16: 2, 20: 4, 24: 2, 28: 4, 32: 2, 36: 4, 40: 2, 48: 1, 56: 2, 64: 1}
@@ -33,22 +33,22 @@ def test_planes_that_groups_do_not_divide() -> None:
     )
 
 
-def stage(width: int, rows: int, streams: int = 0, images: int = 1) -> PlaneStage:
-    return PlaneStage(images, rows, 3, 1, 8, width, 64, 64, 2, streams)
+def stage(width: int, rows: int, streams: int = 1) -> PlaneStage:
+    return PlaneStage(rows, 8, width, 64, 2, streams)
 
 
 TILES = {
-    "two of 56": stage(56, 2).input,
-    "four of 28": stage(28, 4).input,
-    "one of 64": stage(64, 3).output,
-    "two images of 16": stage(16, 4, images=2).input,
-    "12, without a halo": stage(12, 4, streams=2).input,
+    "two of 56": stage(56, 2),
+    "four of 28": stage(28, 4),
+    "one of 64": stage(64, 1),
+    "two groups of 16": stage(16, 4),
+    "12": stage(12, 4),
 }
 
 
 @pytest.mark.parametrize("tile", TILES.values(), ids=TILES)
-def test_pixels_of_lines_lie_together_and_apart_from_others(tile: LineTile) -> None:
-    k, d = np.indices((tile.k, tile.d))
+def test_pixels_of_lines_lie_together_and_apart_from_others(tile: PlaneStage) -> None:
+    k, d = np.indices((tile.depth, tile.channels))
     (element,), exists = tile.map.evaluate([k, d])
     inside = k % tile.line < tile.width
     assert np.broadcast_to(exists, k.shape).all() and np.unique(element[inside]).size == inside.sum()
@@ -61,14 +61,13 @@ def test_pixels_of_lines_lie_together_and_apart_from_others(tile: LineTile) -> N
 
 
 @pytest.mark.parametrize("tile", TILES.values(), ids=TILES)
-def test_lines_follow_one_another_in_a_group(tile: LineTile) -> None:
+def test_lines_follow_one_another_in_a_group(tile: PlaneStage) -> None:
     """As in a plane: the rows of a group are a stretch of it."""
-    line = np.arange(tile.images * tile.lines)
-    within = (line % tile.lines + tile.skipped) % tile.abreast
+    line = np.arange(tile.rows)
     (of_line,), _ = tile.map.evaluate([line * tile.line, 0])
     (whole,), _ = tile.stored.map.evaluate([np.arange(tile.stored.k), 0])
     place = np.array([int(np.flatnonzero(whole == x)[0]) for x in of_line])
-    assert (place % (tile.rows * tile.stored.row) == within * tile.width).all()
+    assert (place % (tile.group_rows * tile.stored.row) == line % tile.abreast * tile.width).all()
 
 
 def dims(**sizes: int) -> tuple[Dim, ...]:
@@ -84,7 +83,7 @@ def layer(height: int, width: int, n: int = 3) -> Convolution:
 
 
 def asked(conv: Convolution, of: PlaneStage, shares: int = 1) -> Planes:
-    view = WeightRaster(conv, of.images, of.rows, of.line, 64, shares, of.streams).view
+    view = WeightRaster(conv, of.rows, of.line, 64, shares, of.streams).view
     return Planes(view.b, of, "b")
 
 
@@ -92,25 +91,22 @@ class Half:
     bytes = 2
 
 
-@pytest.mark.parametrize(
-    ("streams", "images"), [(0, 1), (1, 1), (2, 1), (0, 2), (0, 4)], ids=lambda count: str(count)
-)
+@pytest.mark.parametrize("streams", [1, 2])
 @pytest.mark.parametrize(("width", "rows"), [(56, 2), (28, 4), (12, 4), (64, 1)])
-def test_boxes_are_rows_of_groups(width: int, rows: int, streams: int, images: int) -> None:
-    """Of every image of a step, each where the image's own pixels are wanted."""
-    of = stage(width, rows, streams, images)
+def test_boxes_are_rows_of_groups(width: int, rows: int, streams: int) -> None:
+    of = stage(width, rows, streams)
     form = plane_access(asked(layer(8, width, n=4), of), Half())
     assert isinstance(form, Box), form
     assert form.sizes[0] == of.abreast * width and form.strides[0] == width * 8
-    assert len(form.pieces) == images * of.input.groups * of.input.rows
+    assert len(form.pieces) == rows // of.abreast * of.group_rows
     assert [p.byte_offset for p in form.pieces] == [i * 64 * 128 for i in range(len(form.pieces))]
 
 
 def test_what_would_read_another_pixel_is_refused() -> None:
     of = stage(56, 2, 2)
     told = {
-        "columns are not 2 x 3 taps": replace(asked(layer(8, 56), of), stage=replace(of, window=2)),
-        "at the tap": replace(asked(layer(8, 56), of), stage=replace(of, before=0)),
+        "columns are not 3 x 3 taps": replace(asked(layer(8, 56), of), stage=replace(of, channels=32)),
+        "at the tap": replace(asked(layer(8, 56), of), stage=replace(of, streams=1)),
         "planes are not groups of 2 lines of 56 pixels": replace(asked(layer(8, 48), stage(48, 2)), stage=of),
     }
     for reason, question in told.items():
@@ -129,7 +125,7 @@ def test_channels_that_come_last_are_no_planes() -> None:
 @pytest.mark.parametrize(("streams", "shares"), [(1, 2), (2, 1), (2, 2), (3, 1)])
 def test_shares_have_whole_images_in_turn(streams: int, shares: int) -> None:
     """Steps of one share: strips of as many images in turn, each of which is met once by all shares."""
-    raster = WeightRaster(layer(4, 8, n=5), 1, 2, 16, 64, shares, streams)
+    raster = WeightRaster(layer(4, 8, n=5), 2, 16, 64, shares, streams)
     view: Map = raster.view.a
     k = np.arange(dict(view.upper)["gemmK"])
     met = list[tuple[int, int]]()

@@ -2,8 +2,8 @@
 //
 // A target's epilogue.h comes first, with what its hardware does at once, or a polynomial does: power_of_two, to 2 units
 // in the last place, where what is subnormal may be 0; reciprocal, to 1; fused, a * b + c rounded once; and with_sign.
-// Law: a function f of x is off by at most 8 u (|f(x)| + |x|), u = 2^-24, and by what is subnormal; so with infinities
-// for x, and NaN for NaN.  docs/semantics.md derives it, each function's tests try it.
+// Law: a function f of x is off by at most 8 u (|f(x)| + |x|), u = 2^-24, and by what is subnormal; gelu, where the result
+// is stored in fewer bits than f32 has, by 2^-15 |f(x)| more; so with infinities for x, and NaN for NaN.  docs/semantics.md derives it, each function's tests try it.
 #pragma once
 
 namespace imbrex {
@@ -85,10 +85,20 @@ IMBREX_INLINE float hyperbolic_tangent(float x) {
 }
 
 // x times the normal distribution at x, which is max(x, 0) - a Q(a) with a = |x| and Q(a) = erfc(a / sqrt 2) / 2.  The
-// logarithm of Q to base 2 is a polynomial on [0, 6], off by so little that a Q(a) is off by 0.5 u a; beyond 6 Q(a) is
-// below 1e-9, and what is meant to be it falls to 0 a little faster.
-IMBREX_INLINE float gelu(float x) {
+// logarithm of Q to base 2 is a polynomial on [0, 6], off by so little that a Q(a) is off by 0.5 u a, or, where Full is
+// not wanted, by 2^-15.4 of itself and 0.4 u a; beyond 6 Q(a) is below 1e-9, and what is meant to be it falls to 0 a
+// little faster.
+template <bool Full> IMBREX_INLINE float gelu(float x) {
   const float a = minimum(magnitude(x), 16.f);
+  if constexpr (!Full) {
+    float p = -4.09958040e-4f;
+    p = fused(p, a, 6.62742788e-3f);
+    p = fused(p, a, -5.07126339e-2f);
+    p = fused(p, a, -0.461039871f);
+    p = fused(p, a, -1.15049493f);
+    p = fused(p, a, -1.00003207f);
+    return fused(-a, power_of_two(p), relu(x));
+  }
   float p = -1.42910585e-6f;
   p = fused(p, a, 2.35706430e-5f);
   p = fused(p, a, -1.17267366e-4f);

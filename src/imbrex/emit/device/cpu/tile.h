@@ -193,10 +193,16 @@ private:
       return load_all([&](int m, int v) { return sink.kept + m * sink.step + v * tile_words; }, sink.step);
     if (const int64_t step = direct(sink); step != 0 && adds(sink))
       return load_all([&](int m, int v) { return sink.at(m, v); }, step);
+    if constexpr (!is_private<Sink>) fetch_ahead(sink);
+    each_number<tall * NV>([](auto i) IMBREX_INLINED { amx::zero<decltype(i)::value>(); });
+  }
+  // All lines of a tile of C: where its rows begin inside a line, they end in one that none of their vectors begins in.
+  template <class Sink> IMBREX_INLINE void fetch_ahead(const Sink &sink) {
     constexpr int vector = tile_words * int(sizeof(*sink.at(0, 0))), apart = vector < line_bytes ? line_bytes / vector : 1;
     for (int m = 0; m < MR; ++m)
       for (int v = 0; v < NV; v += apart) __builtin_prefetch(sink.at(m, v), 1);
-    each_number<tall * NV>([](auto i) IMBREX_INLINED { amx::zero<decltype(i)::value>(); });
+    if (uint64_t(sink.at(0, 0)) % line_bytes != 0)
+      for (int m = 0; m < MR; ++m) __builtin_prefetch(sink.at(m, NV) - 1, 1);
   }
   template <class At> IMBREX_INLINE void load_all(At at, int64_t step) {
     each_number<tall * NV>([&](auto i) IMBREX_INLINED {

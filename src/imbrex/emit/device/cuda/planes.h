@@ -5,18 +5,11 @@
 // pixels of a line in its registers, as they lie, and none are turned.  Pixels one to the left or to the right, which
 // the other columns of a window want, are halves of registers of the lane and of the one beside it.
 //
-// P is a kernel, as in split_steps.h; its windows have three columns, of which the middle one is the pixel's own.
+// P is a kernel, as in split_steps.h; its windows have three rows and columns, of which the middle ones are the pixel's own.
 #pragma once
 #include "split_steps.h"
 
 namespace imbrex {
-
-// Eight pixels, from one address of shared memory or from two.
-IMBREX_INLINE void take_pixels(uint32_t (&x)[4], uint32_t from) { take_shared(x[0], x[1], x[2], x[3], from); }
-IMBREX_INLINE void take_pixels(uint32_t (&x)[4], uint32_t first, uint32_t second) {
-  take_shared(x[0], x[1], first);
-  take_shared(x[2], x[3], second);
-}
 
 // The last pixel of `left` and the first one of `right`.
 IMBREX_INLINE uint32_t pixels_between(uint32_t left, uint32_t right) { return __byte_perm(left, right, 0x5432); }
@@ -36,13 +29,14 @@ struct window_pixels {
 };
 
 // Eight neighbours of a line from pixel k on, of a channel; those beyond the line's end are zeros.
-template <class P, bool OfB> IMBREX_INLINE void take_piece(uint32_t (&x)[4], uint32_t from, int32_t k, int32_t d) {
+template <class P> IMBREX_INLINE void take_piece(uint32_t (&x)[4], uint32_t from, int32_t k, int32_t d) {
   static_assert(P::piece == 8 || P::piece == 4, "lines begin at 16 bytes, or at 8");
-  const auto byte = [&](int32_t pixel) { return from + (OfB ? P::b_byte(pixel, d) : P::a_byte(pixel, d)); };
-  if constexpr (P::piece == 8)
-    take_pixels(x, byte(k));
-  else
-    take_pixels(x, byte(k), byte(k + 4));
+  if constexpr (P::piece == 8) {
+    take_shared(x[0], x[1], x[2], x[3], from + P::pixel_byte(k, d));
+  } else {
+    take_shared(x[0], x[1], from + P::pixel_byte(k, d));
+    take_shared(x[2], x[3], from + P::pixel_byte(k + 4, d));
+  }
   if constexpr (P::width < P::line) {
 #pragma unroll
     for (int i = 0; i < 4; ++i)
@@ -96,7 +90,7 @@ template <class P> struct plane_products {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         uint32_t y[4];
-        take_piece<P, false>(y, a, line * P::line + line_of::first(part), row() + i * 8);
+        take_piece<P>(y, a, line * P::line + line_of::first(part), row() + i * 8);
 #pragma unroll
         for (int j = 0; j < 4; ++j) to.y[part][j / 2][j % 2 * 2 + i] = y[j];
       }
@@ -105,7 +99,7 @@ template <class P> struct plane_products {
   IMBREX_MEMBER static void take(line_of &to, uint32_t b, int32_t line, int block) {
 #pragma unroll
     for (int part = 0; part < parts; ++part)
-      take_piece<P, true>(to.x[part], b, line * P::line + line_of::first(part), row() + block * 8);
+      take_piece<P>(to.x[part], b, line * P::line + line_of::first(part), row() + block * 8);
   }
 
   // d += the products of a part of two lines, at the taps of row j of the window.
@@ -119,56 +113,19 @@ template <class P> struct plane_products {
   }
 };
 
-// Products of the lines of an image's strip, each of which a line of the input meets.
-template <class P> struct by_lines {
-  typedef plane_products<P> with;
-  static constexpr int lines = P::strip, rows = P::window_rows;
-  static_assert(P::loaded == lines + rows - 1, "a strip with its halo");
-
-  IMBREX_MEMBER void multiply(typename with::sums &d, uint32_t a, uint32_t b, int32_t) {
-#pragma unroll 1
-    for (int32_t image = 0; image < P::images; ++image) {
-      typename with::kept y[rows];
-#pragma unroll
-      for (int q = 0; q < P::loaded; ++q) {
-        if (q < lines) with::take(y[q % rows], a, image * lines + q);
-#pragma unroll
-        for (int block = 0; block < with::blocks; ++block) {
-          typename with::line_of line;
-          with::take(line, b, image * P::loaded + q, block);
-#pragma unroll
-          for (int part = 0; part < with::parts; ++part) {
-            const window_pixels x = line.seen(part);
-#pragma unroll
-            for (int j = 0; j < rows; ++j)
-              if (q - j >= 0 && q - j < lines) with::add(d, y[(q - j) % rows], x, part, j, block);
-          }
-        }
-      }
-    }
-  }
-};
-
-// The same without a halo: a consumer has an image from its first line to its last, strip by strip, and keeps the line
-// before of the input and of the output, which meet the next ones.
+// A consumer has an image from its first line to its last, strip by strip, and keeps the line before of the input and of
+// the output, which meet the next ones.
 template <class P> struct by_streams {
   typedef plane_products<P> with;
-  static_assert(P::loaded == P::strip && P::window_rows == 3 && P::images == 1, "a line, and those on either side");
+  static_assert(P::window_rows == 3, "a line, and those on either side");
   typename with::kept y_before;
   typename with::line_of x_before[with::blocks];
 
-  IMBREX_MEMBER void begin() {
-#pragma unroll
-    for (int part = 0; part < with::parts; ++part)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        y_before.y[part][0][i] = y_before.y[part][1][i] = 0;
-        x_before[0].x[part][i] = x_before[1].x[part][i] = 0;
-      }
-  }
-
   IMBREX_MEMBER void multiply(typename with::sums &d, uint32_t a, uint32_t b, int32_t step) {
-    if (step / P::consumers % P::strips == 0) begin();
+    if (step / P::consumers % P::strips == 0) {
+      y_before = {};
+      x_before[0] = x_before[1] = {};
+    }
 #pragma unroll
     for (int q = 0; q < P::strip; ++q) {
       typename with::kept y;

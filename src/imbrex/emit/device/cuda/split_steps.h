@@ -103,10 +103,8 @@ IMBREX_INLINE void store_diagonal(const P &p, const typename diagonal_sums<P>::t
 // Products of a stage's pixels, 16 columns after the other.
 template <class P> struct by_columns {
   IMBREX_MEMBER void multiply(typename diagonal_sums<P>::type &d, uint32_t a, uint32_t b, int32_t) {
-    constexpr int columns = P::line / 16;
 #pragma unroll 1
-    for (int32_t i = 0; i < P::images * columns; ++i)
-      multiply_columns<P>(d, a, b, i / columns * (P::strip * P::line) + i % columns * 16);
+    for (int32_t first = 0; first < P::line; first += 16) multiply_columns<P>(d, a, b, first);
   }
 };
 

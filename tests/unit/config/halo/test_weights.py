@@ -12,9 +12,9 @@ from imbrex.chip import GPU_MACHINES
 from imbrex.config import legal, tuning
 from imbrex.config.access import context_of
 from imbrex.config.algorithm.choice import algorithm_of
-from imbrex.config.halo_weight.choice import WeightWindows
-from imbrex.config.halo_weight.cost import HaloWeightCost
-from imbrex.config.halo_weight.plan import HaloWeightPlan, HaloWeightTuning
+from imbrex.config.halo.choice import WeightWindows
+from imbrex.config.halo.cost import HaloWeightCost
+from imbrex.config.halo.plan import HaloWeightPlan, HaloWeightTuning
 from imbrex.config.request import Request
 from imbrex.dtype import DType, dtype
 from imbrex.problem import Conv2d

@@ -7,8 +7,8 @@ import pytest
 from imbrex.chip import GPU_MACHINES
 from imbrex.config import legal
 from imbrex.config.access import context_of
-from imbrex.config.halo_weight.choice import WeightWindows
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.halo.choice import WeightWindows
+from imbrex.config.halo.plan import HaloWeightTuning
 from imbrex.dtype import dtype
 from imbrex.index.map import Dim
 from imbrex.view.conv.implicit_gemm import Convolution

@@ -1,68 +1,63 @@
-"""TapTile: taps as columns that wgmma reads out of one raster, from any row of an atom."""
+"""HaloTile: taps as columns that wgmma reads out of one raster, from any row of an atom."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from imbrex.view.stage.halo_tile import HaloTile
+from imbrex.view.stage.halo_tile import PIXELS, HaloTile
 from imbrex.view.stage.shared_tile import Swizzle
-from imbrex.view.stage.tap_tile import PIXELS, TapTile, uneven
 
 from ..memory import Array, read, written
 
 Taps = tuple[tuple[int, int], ...]
 
 
-def windows(
-    taps: Taps, places: int = 48, pitch: int = 80, images: int = 1, row: Swizzle = 128, first: int = 0
-) -> HaloTile:
-    return HaloTile(images, places, pitch, taps, first, row // 2, 2, row, PIXELS)
+def windows(taps: Taps, pixels: int = 48, loaded: int = 80, row: Swizzle = 128, first: int = 0) -> HaloTile:
+    return HaloTile(pixels, loaded, taps, first, row // 2, 2, row, PIXELS)
 
 
 TILES = [
-    TapTile(windows(((3, 16), (3, 1))), 192),
-    TapTile(windows(((3, 15), (3, 1)), places=240, pitch=270), 192),
-    TapTile(windows(((3, 8), (3, 1)), places=64, images=3), 192),
-    TapTile(windows(((3, 18), (3, 2)), row=64), 96),
-    TapTile(windows(((2, 17), (2, 1)), row=32), 32),
-    TapTile(windows(((3, 1),)), 192),
-    TapTile(windows(((3, 11),)), 64),
+    replace(windows(((3, 16), (3, 1))), columns=192),
+    replace(windows(((3, 15), (3, 1)), pixels=240, loaded=270), columns=192),
+    replace(windows(((3, 8), (3, 1)), pixels=64), columns=192),
+    replace(windows(((3, 18), (3, 2)), row=64), columns=96),
+    replace(windows(((2, 17), (2, 1)), row=32), columns=32),
+    replace(windows(((3, 1),)), columns=192),
+    replace(windows(((3, 11),)), columns=64),
 ]
 
 
-def raster(tile: TapTile) -> tuple[Array, Array]:
+def raster(tile: HaloTile) -> tuple[Array, Array]:
     """Pixels (raster row, channel), and shared memory with all of them."""
     rng = np.random.default_rng(0)
-    of = tile.windows
-    pixels = rng.integers(0, 1 << 16, (of.raster, of.channels), np.uint16)
+    pixels = rng.integers(0, 1 << 16, (tile.raster, tile.channels), np.uint16)
     memory = np.zeros(tile.bytes, np.uint8)
-    written(memory, 0, pixels, of.swizzle)
+    written(memory, 0, pixels, tile.swizzle)
     return pixels, memory
 
 
-def wanted(tile: TapTile, pixels: Array) -> Array:
+def wanted(tile: HaloTile, pixels: Array) -> Array:
     """The tile (k, d), by hand."""
-    of = tile.windows
-    image, place = np.divmod(np.arange(tile.k), of.positions)
     shifts = np.zeros(1, int)
-    for count, step in of.taps:
+    for count, step in tile.taps:
         shifts = (shifts[:, None] + np.arange(count) * step).reshape(-1)
-    rows = of.first + image * of.pitch + place
+    rows = tile.first + np.arange(tile.k)
     return np.concatenate([pixels[rows + shift] for shift in shifts], axis=1)
 
 
 @pytest.mark.parametrize("tile", TILES, ids=str)
-def test_every_tap_is_a_view_of_the_raster(tile: TapTile) -> None:
+def test_every_tap_is_a_view_of_the_raster(tile: HaloTile) -> None:
     pixels, memory = raster(tile)
     (element,), _ = tile.map.evaluate(np.indices((tile.k, tile.d)))
     assert np.array_equal(memory.view(np.uint16)[element], wanted(tile, pixels))
 
 
 @pytest.mark.parametrize("tile", TILES, ids=str)
-def test_an_instruction_reads_its_taps(tile: TapTile) -> None:
+def test_an_instruction_reads_its_taps(tile: HaloTile) -> None:
     pixels, memory = raster(tile)
     want = wanted(tile, pixels)
     for k in range(0, tile.k, PIXELS):
@@ -74,16 +69,16 @@ def test_an_instruction_reads_its_taps(tile: TapTile) -> None:
 
 
 @pytest.mark.parametrize("tile", TILES, ids=str)
-def test_consumers_begin_evenly_apart(tile: TapTile) -> None:
+def test_consumers_begin_evenly_apart(tile: HaloTile) -> None:
     starts = [tile.start(0, d) for d in range(0, tile.d, tile.columns)]
     assert len(set(np.diff(starts).tolist())) <= 1
 
 
 def test_the_tail_is_what_no_box_brings() -> None:
-    tile = TapTile(windows(((3, 30), (3, 1)), places=240, pitch=300), 192)
+    tile = replace(windows(((3, 30), (3, 1)), pixels=240, loaded=300), columns=192)
     assert tile.tail_bytes == (304 - 300) * 128
     assert tile.bytes - tile.tail_bytes == 300 * 128
-    assert TapTile(windows(((3, 1),)), 192).tail_bytes == 0
+    assert replace(windows(((3, 1),)), columns=192).tail_bytes == 0
 
 
 REASONS = {
@@ -91,16 +86,16 @@ REASONS = {
     "taps are two rows of three": (windows(((2, 16), (3, 1))), 128, "the taps of 128 columns are not evenly"),
     "columns cut a tap": (windows(((3, 16), (3, 1))), 96, "not instructions of 96 with whole taps of 64"),
     "too many channels": (
-        HaloTile(1, 48, 80, ((3, 1),), 0, 128, 2, 128, PIXELS),
+        HaloTile(48, 80, ((3, 1),), 0, 128, 2, 128, PIXELS),
         128,
         "128 channels of a pixel are not one row of 64",
     ),
-    "a byte": (HaloTile(1, 64, 96, ((3, 1),), 0, 128, 1, 128), 128, "16-bit types only"),
+    "a byte": (HaloTile(64, 96, ((3, 1),), 0, 128, 1, 128), 128, "16-bit types only"),
 }
 
 
 @pytest.mark.parametrize(("of", "columns", "reason"), REASONS.values(), ids=REASONS)
 def test_what_no_descriptor_says(of: HaloTile, columns: int, reason: str) -> None:
-    assert re.search(reason, uneven(of, columns) or "")
+    assert re.search(reason, of.uneven(columns) or "")
     with pytest.raises(AssertionError, match=reason):
-        TapTile(of, columns)
+        replace(of, columns=columns)

@@ -1,1 +1,0 @@
-"""Tunings of backward weight whose pixels come into shared memory once, for all taps of a window."""
