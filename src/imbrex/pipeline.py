@@ -9,11 +9,14 @@ from itertools import accumulate
 
 from imbrex.build.amd.lds import LdsCost
 from imbrex.chip import CPU_ISAS, GPU_MACHINES, WAVES, GpuMachine, Machine, gpus, with_parameters
+from imbrex.config.algorithm.product import Products
 from imbrex.config.buckets import bucketed, buckets
 from imbrex.config.configuration import Configuration
 from imbrex.config.launch_hints import launch_hints
+from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.tuning import Tuning, is_pipelined
+from imbrex.config.xdlops.at_once import in_turn, is_at_once
 from imbrex.database.record import Parameters
 from imbrex.database.warning import warn
 from imbrex.diagnostic import Diagnostic
@@ -31,6 +34,8 @@ from imbrex.ir.to_product import name_in_ir, stated, to_product
 from imbrex.lower.build import program
 from imbrex.lower.joined import joined
 from imbrex.lower.lds_traffic import lds_traffic
+from imbrex.lower.one_launch import apart, in_one_launch
+from imbrex.lower.side_by_side import side_by_side
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 from imbrex.problem import Problem, problem_text
 from imbrex.problem.operand import dense_strides
@@ -130,8 +135,9 @@ def lower(request: Request) -> Lowered:
             *_, threadwise = _levels(part, own)
             first = sum(len(made.launches) for made in parts)
             made = _program(threadwise.module, part, first)
-            parts.append(_hinted(made, part, own))
-        return _printed(joined(parts), request, configuration)
+            parts.append(_at_once(_hinted(made, part, own), part, own))
+        made = (in_one_launch if request.target in gpus("AMD") else apart)(joined(parts))
+        return _printed(made, request, configuration)
 
 
 def _program(module: ModuleOp, request: Request, first: int) -> Program:
@@ -178,6 +184,20 @@ def _hinted(made: Program, request: Request, configuration: Configuration) -> Pr
         for step in made.launches
     )
     return replace(made, launches=tuple(launches))
+
+
+def _at_once(made: Program, request: Request, configuration: Configuration) -> Program:
+    """Products of phases as one launch, where they have one tuning and a GPU runs them so."""
+    if request.target not in gpus("AMD") or not is_at_once(configuration.products):
+        return made
+    found = products(request.problem, configuration, request.machine)
+    assert isinstance(found, Products), configuration
+    first, count = len(found.before), len(found.products)
+    kernels = made.kernels[first : first + count]
+    turns = in_turn([product.context for product in found.products])
+    one = replace(side_by_side([kernels[turn] for turn in turns]), name=kernels[0].name)
+    kept = [step for step in made.launches if step not in kernels[1:]]
+    return replace(made, launches=tuple(one if step is kernels[0] else step for step in kept))
 
 
 def _flushes_halves(machine: Machine) -> bool:

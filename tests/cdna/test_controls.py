@@ -201,6 +201,56 @@ def test_every_mutant_of_the_launch_that_adds_partial_sums_is_seen(gpu: Gpu, tmp
     assert tried >= 20
 
 
+MEETINGS = {
+    "one too few": ("RELAXED, agent) < count)", "RELAXED, agent) < count - 1)"),
+    "not waited for": (
+        "workitem_id_x() == 0) {\n    __hip_atomic_fetch", "workitem_id_x() > 999) {\n    __hip_atomic_fetch",
+    ),
+    "none arrives": ("__hip_atomic_fetch_add(arrived, 1, __ATOMIC_RELEASE, agent);", ""),
+}  # fmt: skip
+"""Texts of flag.h, and others."""
+
+
+@pytest.mark.parametrize("name", MEETINGS)
+def test_every_mutant_of_a_meeting_is_seen(name: str, gpu: Gpu) -> None:
+    gpu("gfx942")
+    kernel = compile(
+        Gemm(64, 64, 320, transpose_b=True, dtype="f16"), "gfx942", TUNING, schedule="scatter_k:10"
+    )
+    assert kernel.check(values="integer").is_right
+    broken = damaged(kernel, "device/hip/flag.h", *MEETINGS[name])
+    try:
+        assert not broken.check(values="integer").is_right
+    except Diagnostic as error:
+        assert name == "none arrives" and "none of them gets on" in error.message
+
+
+def test_every_mutant_behind_a_meeting_is_seen(gpu: Gpu, tmp_path: Path) -> None:
+    """One barrier of the meeting, one wait of the sums for a load too few, or one sum left out, at a time."""
+    gpu("gfx942")
+    problem = Gemm(64, 64, 320, transpose_b=True, dtype="f16")
+    kernel = compile(problem, "gfx942", TUNING, schedule="scatter_k:10")
+    assert isinstance(kernel.library, CodeObject) and kernel.check(values="integer").is_right
+    start = kernel.library.assembly.index("buffer_wbl2")
+    before, body = kernel.library.assembly[:start], kernel.library.assembly[start:]
+    body, end, behind = body.partition("s_endpgm")
+    sums, patterns = body.index("buffer_load"), [(MUTANTS[0], 0), (MUTANTS[1], 1)]
+    added = (r"v_(?:pk_)?add_f32\S*\s[^\n]*", lambda found: "s_nop 0")
+    tried = 0
+    for (pattern, other), first in (*patterns, (added, 1)):
+        for found in re.finditer(pattern, body):
+            if found.start() < first * sums:
+                continue
+            text = tmp_path / f"gemm_{tried}.s"
+            broken = body[: found.start()] + other(found) + body[found.end() :]
+            text.write_text("".join((before, broken, end, behind)))
+            path = assemble_code_object(text, "gfx942")
+            mutant = replace(kernel, loaded=replace(kernel.loaded, path=path))
+            assert not mutant.check(values="integer").is_right, found[0]
+            tried += 1
+    assert tried >= 20
+
+
 def test_a_store_past_the_end_is_seen(kernel: Kernel) -> None:
     broken = damaged(kernel, "gemm.hpp", "imbrex::buffer_of(c, ", "imbrex::buffer_of(c + 4000, ")
     with pytest.raises(Diagnostic, match="memory out of bounds"):

@@ -1,5 +1,5 @@
 """Code objects of workgroups that share output tiles or begin them in another order, executed one workgroup
-after the other in the order in which hardware starts them: nobody may wait for one that comes later.
+after the other in the order in which hardware starts them; those that wait for later ones sleep meanwhile.
 """
 
 from __future__ import annotations
@@ -70,9 +70,31 @@ def test_sums_that_a_second_launch_adds(reduced: tuple[Problem, int], chip: str,
         assert outcome.is_right and outcome.is_exact, str(outcome)
 
 
-@pytest.mark.parametrize(("problem", "tuning"), CASES, ids=["gemm", "gemm of waves", "weights"])
-def test_flags_are_down_again(problem: Problem, tuning: str, gpu: Gpu) -> None:
-    """Whoever awaits one lowers it, so that each that was raised was awaited."""
+@pytest.mark.parametrize(("reduced", "pieces", "chip"), in_turn(REDUCED, (2, 3, 9), CHIPS), ids=str)
+def test_sums_that_workgroups_who_meet_add(
+    reduced: tuple[Problem, int], pieces: int, chip: str, gpu: Gpu
+) -> None:
+    """In one launch; of two pieces, four vectors at once."""
+    gpu(chip)
+    problem, outputs = reduced
+    pack = 16 // problem.dtype.bytes
+    schedule = f"scatter_k:{pieces * outputs}"
+    kernel = compile(problem, chip, f"v1:xdlops:64,64,4,32,32,{pack}", schedule=schedule)
+    assert kernel.grid_sizes[-1] == pieces * outputs
+    for seed in (1, 2):
+        outcome = kernel.check(seed)
+        assert outcome.is_right and outcome.is_exact, str(outcome)
+
+
+SHARED = [
+    *((problem, tuning, "stream_k:5") for problem, tuning in CASES),
+    (CASES[1][0], WAVES, "scatter_k:18"),
+]
+
+
+@pytest.mark.parametrize(("problem", "tuning", "schedule"), SHARED, ids=str)
+def test_flags_are_down_again(problem: Problem, tuning: str, schedule: str, gpu: Gpu) -> None:
+    """Whoever awaits one lowers it, so that each that was raised was awaited; of those who meet the last."""
     hip = gpu("gfx942")
     clear, free = hip.hipMemsetAsync, hip.hipFree
     flags, left = dict[int, int](), list[bytes]()
@@ -87,7 +109,7 @@ def test_flags_are_down_again(problem: Problem, tuning: str, gpu: Gpu) -> None:
         return free(address)
 
     hip.hipMemsetAsync, hip.hipFree = cleared, freed
-    kernel = compile(problem, "gfx942", tuning, schedule="stream_k:5")
+    kernel = compile(problem, "gfx942", tuning, schedule=schedule)
     assert kernel.check(1).is_right
     assert left and not any(map(any, left))
 

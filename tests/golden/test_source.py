@@ -214,6 +214,9 @@ FURTHER = {
     "gemm_gfx942_reduce_k": Emitted(
         Gemm(64, 96, 512, dtype="f16"), "gfx942", "v1:xdlops:32,32,4,16,16,8", schedule="reduce_k:4"
     ),
+    "gemm_gfx942_scatter_k": Emitted(
+        Gemm(64, 96, 512, dtype="f16"), "gfx942", "v1:xdlops:32,32,4,16,16,8", schedule="scatter_k:24"
+    ),
     "gemm_gfx950_scaled": Emitted(
         Gemm(64, 96, 256, dtype="mxf4e2m1fn", transpose_b=True),
         "gfx950",

@@ -26,6 +26,8 @@ __all__ = ["Launch", "Memory", "Strictness", "execute"]
 
 _STACK_BYTES = 16384
 _WAVE = 64
+_SEATS = 64
+"""Workgroups that are under way at a time, most of which wait for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,8 @@ def execute(
     state = _State([*memory, Memory(code.base, len(code.image))])
     waves = -(-prod(block) // _WAVE)
     each = max(kernel.scratch_bytes, _STACK_BYTES if kernel.grows else 0) + 15 & ~15
-    scratch = state.allocate(each * _WAVE * waves)
+    seats = 1 if kernel.grows else min(_SEATS, prod(grid))
+    scratch = state.allocate(each * _WAVE * waves * seats)
     scratch[:] = 0xCD
     constants = state.allocate(kernel.argument_bytes)
     _write_arguments(kernel, constants, arguments, launch)
@@ -109,7 +112,7 @@ def execute(
     struct.pack_into("<4xHHH2xIIII", packet.data, 0, *block, *items, each)
     registers = _launch_struct(code, kernel, launch, (packet, constants), each)
     settings, held = _settings(code, strict, lds_bytes, state.memory)
-    settings.scratch, settings.scratch_bytes = scratch.ctypes.data, each
+    settings.scratch, settings.scratch_bytes, settings.seats = scratch.ctypes.data, each, seats
     steps = _run(code, name, registers, settings, waves)
     del held
     return steps
@@ -118,7 +121,7 @@ def execute(
 def _run(code: CodeObject, name: str, launch: LaunchStruct, settings: SettingsStruct, waves: int) -> int:
     """The core, and what it found."""
     outcome = OutcomeStruct()
-    memory = aligned(core().imbrex_cdna_bytes(-1, waves, settings.lds_bytes))
+    memory = aligned(settings.seats * core().imbrex_cdna_bytes(-1, waves, settings.lds_bytes))
     failed = core().imbrex_cdna_run(
         code.structs, len(code.instructions), ctypes.byref(launch), ctypes.byref(settings),
         ctypes.c_void_p(memory.ctypes.data), ctypes.byref(outcome),

@@ -32,7 +32,7 @@ instructions of it on CPUs that have AVX512-FP16.
 
 FAULTS = (
     "nothing", "memory", "lds", "scratch", "unknown", "too long", "jump", "trap", "operand",
-    "read after write", "write after write", "write after read",
+    "hang", "read after write", "write after write", "write after read",
 )  # fmt: skip
 """Machines by number."""
 
@@ -71,7 +71,7 @@ class SettingsStruct(ctypes.Structure):
     _fields_ = [
         *_fields(_Q, "scratch scratch_bytes code_base seed"),
         *_fields(_L, "code_low code_words most_steps"),
-        *_fields(_I, "chip lds_bytes is_deferred finds_races flushes regions"),
+        *_fields(_I, "chip lds_bytes is_deferred finds_races flushes regions seats"),
         ("region", ctypes.POINTER(RegionStruct)),
         ("at", ctypes.c_void_p),
     ]

@@ -44,7 +44,7 @@ ALGORITHMS_HELP = (
 )
 SCHEDULES_HELP = (
     "How N workgroups share output tiles: data_parallel (default, one a tile), split_k, stream_k, two_tile, "
-    "two_tile_dp_first, on AMD GPUs reduce_k; auto lets a model choose.  "
+    "two_tile_dp_first, on AMD GPUs reduce_k, scatter_k; auto lets a model choose.  "
     "cluster_k:N on sm_90a: a cluster of 2, 4 or 8 for each "
     "tile.  Ending in /wgm=N, /along=n, /xcd=N: in which order."
 )

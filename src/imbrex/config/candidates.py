@@ -51,6 +51,8 @@ from imbrex.config.tiles import TileSchedule
 from imbrex.config.tuning import is_pipelined
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.window_strips import served_boxes, window_cycles
+from imbrex.config.xdlops.at_once import clocks_together
+from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d
 
@@ -156,10 +158,11 @@ def _of_algorithm(
             known[key] = _priced(product, request, refused)
     options = [known[p.context, p.tuning, p.stored] for p in made.products]
     found = dict[Configuration, float]()
-    for chosen in _combined(options):
+    for chosen in chain(_combined(options), _of_one_tuning(options)):
         tuned = with_overlap(tuple(product for product, _ in chosen), made, request)
         whole = replace(of, in_place=is_in_place(of, made), products=tuned)
-        found[whole] = in_all(request, of.algorithm, made, sum(cost for _, cost in chosen))
+        multiplied = _together(tuned, made, [cost for _, cost in chosen], request.machine)
+        found[whole] = in_all(request, of.algorithm, made, multiplied)
     return found | _other_ways(found, request)
 
 
@@ -177,6 +180,26 @@ def _combined(options: Sequence[Sequence[Priced]]) -> Iterator[Sequence[Priced]]
     if len(kinds) > 1:
         for rank in range(1, min(map(len, kinds))):
             yield [each[rank] for each in options]
+
+
+def _of_one_tuning(options: Sequence[Sequence[Priced]]) -> Iterator[Sequence[Priced]]:
+    """All products by one tuning of waves, a workgroup a tile, which one launch may have."""
+    if len(options) < 2:
+        return
+    by_tuning = [{p.tuning: (p, cost) for p, cost in each if not p.schedule.is_shared} for each in options]
+    for tuning in by_tuning[0]:
+        if isinstance(tuning, XdlopsTuning) and all(tuning in each for each in by_tuning):
+            yield [each[tuning] for each in by_tuning]
+
+
+def _together(
+    tuned: Sequence[TunedProduct], made: Products, each: Sequence[float], machine: Machine
+) -> float:
+    """Cycles of the multiplying of all products."""
+    is_of_waves = all(isinstance(product.tuning, XdlopsTuning) for product in tuned)
+    if not isinstance(machine, GpuMachine) or not is_of_waves or len(tuned) < 2:
+        return sum(each)
+    return clocks_together(tuned, [product.context for product in made.products], each, machine)
 
 
 def _priced(product: Product, request: Request, refused: Counter[str]) -> Sequence[Priced]:

@@ -23,9 +23,12 @@ from imbrex.config.matrix_unit import has_matrix_instructions
 from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request
+from imbrex.config.schedule_choice import shared_cycles
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tuning import is_pipelined
 from imbrex.config.warpgroup.rates import rates_of
+from imbrex.config.xdlops.at_once import MOST, best_at_once, clocks_together
+from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.problem.operand import expect_addressable
 
 __all__ = ["configured", "family", "is_in_place", "outlined", "schedule_of", "with_overlap"]
@@ -44,7 +47,7 @@ def configured(request: Request) -> Configuration:
     made = products(request.problem, found, request.machine, request.tuning)
     if isinstance(made, Lanes):
         return found
-    chosen = tuple(_chosen(product, request) for product in made.products)
+    chosen = _at_once(tuple(_chosen(product, request) for product in made.products), made, request)
     return replace(found, in_place=is_in_place(found, made), products=with_overlap(chosen, made, request))
 
 
@@ -97,6 +100,22 @@ def with_overlap(
         else:
             found.append(replace(tuned, is_early=overlap.behind_launch(tuned, product.context, rates)))
     return tuple(found)
+
+
+def _at_once(chosen: tuple[TunedProduct, ...], made: Products, request: Request) -> tuple[TunedProduct, ...]:
+    """The same products, or all by one tuning where a launch of all their tiles is faster by the model."""
+    machine, is_open = request.machine, request.tuning is None and request.schedule is None
+    if not is_open or not isinstance(machine, GpuMachine) or not 1 < len(chosen) <= MOST:
+        return chosen
+    if not all(isinstance(tuned.tuning, XdlopsTuning) for tuned in chosen):
+        return chosen
+    contexts = [product.context for product in made.products]
+    pairs = list(zip(chosen, contexts, strict=True))
+    each = [shared_cycles(tuned.schedule, tuned.tuning, context, machine) for tuned, context in pairs]
+    found = best_at_once(contexts, machine, family(made.products[0], request))
+    if found is None or found[1] >= clocks_together(chosen, contexts, each, machine):
+        return chosen
+    return tuple(tuned_product.whole(found[0], context, machine) for context in contexts)
 
 
 def _chosen(product: Product, request: Request) -> TunedProduct:

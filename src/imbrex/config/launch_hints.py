@@ -81,7 +81,7 @@ def _kept(product: TunedProduct, context: GemmContext, machine: GpuMachine) -> t
 
 
 def launches_of(product: TunedProduct, context: GemmContext, machine: Machine) -> int:
-    """Launches of a product: two where the second adds partial sums."""
+    """Launches of a product: two where the second adds partial sums, though a GPU may run both as one."""
     if not isinstance(product.tuning, XdlopsTuning) or not isinstance(machine, GpuMachine):
         return 1
     return 2 if pieces_of(product.tuning.plan(context, machine), product.schedule) > 1 else 1

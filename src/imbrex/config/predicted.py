@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from imbrex.chip import GpuMachine
 from imbrex.config.algorithm.product import Products
 from imbrex.config.configuration import Configuration, TunedProduct
@@ -9,6 +11,7 @@ from imbrex.config.context import GemmContext
 from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.schedule_choice import shared_cycles
+from imbrex.config.xdlops.at_once import clocks_at_once, is_at_once
 from imbrex.config.xdlops.cost import prediction_of
 from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
 from imbrex.timing.kernel import device_of
@@ -24,10 +27,24 @@ def predicted_seconds(request: Request, of: Configuration) -> float | None:
     made = products(request.problem, of, machine)
     if not isinstance(made, Products) or made.launches or made.filled:
         return None
+    if is_at_once(of.products):
+        return _seconds_at_once(of.products, [product.context for product in made.products], machine)
     pairs = zip(of.products, made.products, strict=True)
     found = [_seconds(tuned, product.context, machine) for tuned, product in pairs]
     known = [seconds for seconds in found if seconds is not None]
     return sum(known) if len(known) == len(found) else None
+
+
+def _seconds_at_once(
+    tuned: Sequence[TunedProduct], contexts: Sequence[GemmContext], machine: GpuMachine
+) -> float | None:
+    """The clock is that of the largest product."""
+    tunings = [one.tuning for one in tuned if isinstance(one.tuning, XdlopsTuning)]
+    plans = [one.plan(context, machine) for one, context in zip(tunings, contexts, strict=True)]
+    if any(plan.wave_tiles is None for plan in plans):
+        return None
+    hz = prediction_of(max(plans, key=lambda plan: plan.k_iterations)).hz
+    return (clocks_at_once(plans) + device_of(machine).launch) / hz
 
 
 def _seconds(tuned: TunedProduct, context: GemmContext, machine: GpuMachine) -> float | None:

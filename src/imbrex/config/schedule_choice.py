@@ -47,7 +47,7 @@ from imbrex.config.xdlops.cost import (
 from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
 from imbrex.config.xdlops.reduce import Reduced, best_reduction, reduced, reductions
 from imbrex.config.xdlops.residency import resident_groups, spills_where_shared
-from imbrex.view.work.streamk import MODES, Plan, Tiles
+from imbrex.view.work.streamk import ADDED, MODES, Added, Plan, Tiles
 
 __all__ = ["MARGIN", "Offer", "best", "every", "margin", "offers", "shared_cycles", "tuning_for"]
 
@@ -122,7 +122,8 @@ def offers(
                 for count in _counts(tuning, context, machine)
             ]
             found += [_cheapest(tried, context, machine)] if tried else []
-        found += _reductions(context, machine, family, given)
+        for mode in ADDED:
+            found += _reductions(context, machine, family, mode, given)
     return [first, *sorted(found, key=lambda offer: offer.cost)]
 
 
@@ -135,7 +136,8 @@ def every(context: GemmContext, machine: Machine, family: Family) -> Iterator[Of
         for mode, tuning in product(MODES[1:], _considered(context, machine, family)):
             for count in _counts(tuning, context, machine):
                 yield _offer(TileSchedule(mode, count), tuning, context, machine)
-        yield from _reductions(context, machine, family, only_best=False)
+        for mode in ADDED:
+            yield from _reductions(context, machine, family, mode, only_best=False)
 
 
 def best(context: GemmContext, machine: Machine, family: Family, given: Tuning | None = None) -> Offer:
@@ -172,17 +174,18 @@ def _reductions(
     context: GemmContext,
     machine: Machine,
     family: Family,
+    mode: Added,
     given: Tuning | None = None,
     workgroups: int | None = None,
     *,
     only_best: bool = True,
 ) -> list[Offer]:
-    """Pieces of K that a second launch adds, of waves that multiply matrices; the best first."""
+    """Pieces of K of tiles that nobody owns, of waves that multiply matrices; the best first."""
     if not isinstance(machine, GpuMachine):
         return []
     tunings = candidates(context, machine, family) if given is None else (given,)
     waves = [t for t in tunings if isinstance(t, XdlopsTuning) and not check(t, context, machine)]
-    found = (best_reduction if only_best else reductions)(waves, context, machine, workgroups)
+    found = (best_reduction if only_best else reductions)(waves, context, machine, mode, workgroups)
     return [_reduced(one, clocks) for one, clocks in found]
 
 
@@ -219,8 +222,8 @@ def tuning_for(schedule: TileSchedule, context: GemmContext, machine: Machine, f
     """The tuning that serves a schedule best."""
     if not schedule.is_shared:
         return choose(context, machine, family)
-    if schedule.mode == "reduce_k":
-        found = _reductions(context, machine, family, workgroups=schedule.workgroups)
+    if schedule.mode in ADDED:
+        found = _reductions(context, machine, family, schedule.mode, workgroups=schedule.workgroups)
         return found[0].tuning if found else choose(context, machine, family)
     tunings = _considered(context, machine, family)
     if not tunings:
@@ -274,10 +277,10 @@ def _offer(
         cost = rounds * (steps.tiles.k * steps.step + start) if wave is None else wave_cycles(wave)
         return Offer(schedule, tuning, steps.tiles, at_a_time, rounds * steps.tiles.k, 0, 0.0, cost)
     assert schedule.workgroups is not None
-    if schedule.mode == "reduce_k":
+    if schedule.mode in ADDED:
         wave = _wave_plan(tuning, context, machine)
         assert wave is not None, tuning
-        one = reduced(wave, schedule.workgroups)
+        one = reduced(wave, schedule.workgroups, schedule.mode)
         return _reduced(one, one.clocks)
     groups = _groups(schedule.workgroups, tuning, context, machine)
     steps, at_a_time = _steps(tuning, context, machine, groups, of), groups * at_a_time

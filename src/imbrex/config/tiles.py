@@ -4,6 +4,7 @@
     MODE:WORKGROUPS          a mode of `view.work.streamk` over so many workgroups
     MODE                     the same over as many as the machine runs at a time
     reduce_k:WORKGROUPS      parts of K whose sums a second launch adds, of waves that multiply matrices
+    scatter_k:WORKGROUPS     the same in one launch, where the workgroups of a tile meet
     cluster_k:PARTS          2, 4 or 8 workgroups of a cluster for each output tile, each with a part of K
 
 Each may end in the order in which tiles are begun, `view.work.workgroup.Order`; without one a model chooses

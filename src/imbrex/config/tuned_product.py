@@ -18,10 +18,12 @@ from imbrex.config.tuning import Tuning, is_pipelined
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops.plan import XdlopsTuning
+from imbrex.config.xdlops.reduce import meeting, pieces_of
 from imbrex.diagnostic import Diagnostic
+from imbrex.view.work.streamk import ADDED
 from imbrex.view.work.workgroup import RasterOrder
 
-__all__ = ["chosen", "expect_served", "of_offer"]
+__all__ = ["chosen", "expect_served", "of_offer", "whole"]
 
 
 def chosen(
@@ -46,6 +48,11 @@ def of_offer(offer: schedule_choice.Offer, context: GemmContext, machine: Machin
     return TunedProduct(offer.tuning, resolved(offer.tuning, schedule, machine))
 
 
+def whole(tuning: Tuning, context: GemmContext, machine: Machine) -> TunedProduct:
+    """A workgroup for each tile, in an order where one is worth it."""
+    return TunedProduct(tuning, resolved(tuning, ordered(DATA_PARALLEL, tuning, context, machine), machine))
+
+
 def expect_served(product: TunedProduct, context: GemmContext, machine: Machine) -> None:
     """A Diagnostic where a product cannot have this tuning, or its tiles not this schedule."""
     tuning, schedule = product.tuning, product.schedule
@@ -66,7 +73,7 @@ def _scheduled(
         if schedule not in (AUTO, DATA_PARALLEL):
             raise Diagnostic(f"windows of one step of K are not shared by {schedule}", hint="leave it out")
         return given, DATA_PARALLEL
-    if schedule != AUTO and schedule.mode == "reduce_k":
+    if schedule != AUTO and schedule.mode in ADDED:
         _expect_reducing(family if given is None else given.kind, schedule)
     if isinstance(machine, GpuMachine) and (family if given is None else given.kind) == "warpgroup":
         assert given is None or isinstance(given, WarpgroupTuning)
@@ -85,15 +92,29 @@ def _scheduled(
         return offer.tuning, ordered(offer.schedule, offer.tuning, context, machine)
     assert isinstance(schedule, TileSchedule)
     taken = given or schedule_choice.tuning_for(schedule, context, machine, family)
+    if schedule.mode == "scatter_k" and isinstance(taken, XdlopsTuning) and isinstance(machine, GpuMachine):
+        _expect_meeting(taken, schedule.on(machine), context, machine)
     return taken, ordered(schedule, taken, context, machine)
 
 
 def _expect_reducing(kind: str, schedule: TileSchedule) -> None:
-    """A Diagnostic where no second launch adds partial sums."""
+    """A Diagnostic where partial sums need owners."""
     if kind != XdlopsTuning.kind:
         raise Diagnostic(f"{schedule} is for waves that multiply matrices, on AMD GPUs", hint="say split_k")
     if schedule.order is not None and not schedule.order.is_plain:
-        raise Diagnostic("reduce_k begins tiles in the order of their numbers", hint="leave the order out")
+        said = f"{schedule.mode} begins tiles in the order of their numbers"
+        raise Diagnostic(said, hint="leave the order out")
+
+
+def _expect_meeting(
+    tuning: XdlopsTuning, schedule: TileSchedule, context: GemmContext, machine: GpuMachine
+) -> None:
+    """A Diagnostic where more workgroups wait for each other than surely run together."""
+    plan, most = tuning.plan(context, machine), meeting(machine)
+    if (pieces := pieces_of(plan, schedule)) > most:
+        message = f"{schedule}: {pieces} workgroups of a tile wait for each other"
+        hint = f"{schedule.mode}:{most * plan.grid_size} has as many, and reduce_k waits for nobody"
+        raise Diagnostic(f"{message}, and a die of {machine.name} surely runs {most} at a time", hint=hint)
 
 
 def resolved(tuning: Tuning, schedule: TileSchedule, machine: Machine) -> TileSchedule:

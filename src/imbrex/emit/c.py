@@ -15,7 +15,7 @@ from imbrex.dtype import F64, DType
 from imbrex.index.atom import Atom, Div, Mod, Mul, Param, Select, Var, Xor
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
-from imbrex.lower.stmt import Await, For, Let, Signal
+from imbrex.lower.stmt import Await, For, Join, Let, Signal
 
 INT32_LIMIT = 1 << 31
 
@@ -69,11 +69,13 @@ def loop(stmt: For) -> str:
     return f"for (int32_t {stmt.var} = {start}; {stmt.var} < {end}; {step}) {{"
 
 
-def flag(stmt: Signal | Await) -> str:
+def flag(stmt: Signal | Await | Join) -> str:
     """What one work item does with a flag."""
     at = f"{stmt.flag.buffer.name} + ({index(stmt.flag.offset)})"
     if isinstance(stmt, Signal):
         return f"imbrex::signal({at});"
+    if isinstance(stmt, Join):
+        return f"imbrex::join({at}, {stmt.count});"
     return f"imbrex::await({at});" if stmt.count is None else f"imbrex::await_all({at}, {index(stmt.count)});"
 
 

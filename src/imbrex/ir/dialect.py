@@ -53,6 +53,7 @@ Miopen: Final = Dialect(
         ops.TileOp,
         ops.WithinOp,
         ops.AwaitOp,
+        ops.JoinOp,
     ],
     [*ATTRIBUTES, *CHOSEN, *PLANNED],
 )

@@ -30,6 +30,9 @@ SHAPE: Final[dict[str, Any]] = {
 ODD: Final = Conv2d(
     "forward", 2, 6, 9, 7, 10, 3, 2, stride=(2, 1), dilation=(1, 2), pad_h=(1, 0), pad_w=(0, 2)
 )
+SHARED: Final = (
+    "split_k:4", "stream_k:40", "two_tile:5", "two_tile_dp_first:5", "reduce_k:60", "scatter_k:60",
+)  # fmt: skip
 TIMED_LAYERS: Final = ("l1.3x3.64", "l2.3x3.128", "l3.3x3.256", "l4.3x3.512", "l3.1x1.256-1024")
 
 
@@ -113,7 +116,7 @@ def _wide(dtype: DType) -> str:
 
 
 def _families() -> Iterator[Case]:
-    for schedule in ("split_k:4", "stream_k:40", "two_tile:5", "two_tile_dp_first:5", "reduce_k:60"):
+    for schedule in SHARED:
         yield Case(_gemm(260, 200, 1024, dtype="f16"), schedule=schedule)
     yield Case(_gemm(260, 200, 1024, dtype="f16", transpose_b=True), schedule="data_parallel/wgm=4/xcd=8")
     for dtype in ("f32", "f16", "i8"):

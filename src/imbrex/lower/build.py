@@ -13,7 +13,7 @@ from imbrex.index.rule import COUNT, Guard, Prefix
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp, constant_of, filled_with
-from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp, WithinOp
+from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, JoinOp, SegmentOp, SignalOp, TileOp, WithinOp
 from imbrex.ir.ops.standard import (
     ROLLED,
     AddiOp,
@@ -48,6 +48,7 @@ from imbrex.lower.stmt import (
     Exchange,
     Fill,
     For,
+    Join,
     Kernel,
     Let,
     Program,
@@ -168,10 +169,8 @@ class Builder:
                 body.append(Fill(self.reader.buffers[op.buffer], filled_with(op)))
             case LdsBarrierOp():
                 body.append(Barrier(op.in_flight.data if op.in_flight is not None else 0))
-            case SignalOp():
-                body.append(Signal(self._flag(op)))
-            case AwaitOp():
-                body.append(self._await(op))
+            case SignalOp() | AwaitOp() | JoinOp():
+                body.append(self._met(op))
             case ThreadwiseCopyOp():
                 self._copy(op)
             case ThreadwiseGemmOp():
@@ -263,15 +262,21 @@ class Builder:
         self.scopes[-1].names.add(name)
         self.reader.indices[op.result] = param(name, 1, most)
 
-    def _await(self, op: AwaitOp) -> Await:
-        if op.end is None:
-            return Await(self._flag(op))
-        (end,), (first,) = (self.reader.index(values) for values in ([op.end], op.flags_index))
-        return Await(self._flag(op), end - first)
-
-    def _flag(self, op: SignalOp | AwaitOp) -> Ref:
+    def _met(self, op: SignalOp | AwaitOp | JoinOp) -> Signal | Await | Join:
+        """What workgroups tell each other."""
         ref = self.reader.ref(op.flags, self.reader.index(op.flags_index))
-        return Ref(ref.buffer, ref.offset)
+        flag = Ref(ref.buffer, ref.offset)
+        match op:
+            case SignalOp():
+                return Signal(flag)
+            case JoinOp():
+                return Join(flag, op.count.data)
+            case AwaitOp(end=None):
+                return Await(flag)
+            case AwaitOp():
+                assert op.end is not None, op
+                (end,), (first,) = (self.reader.index(values) for values in ([op.end], op.flags_index))
+                return Await(flag, end - first)
 
     def _subview(self, op: SubviewOp) -> View:
         offset, base = constant_of(op.offset), self.reader.buffers[op.source]

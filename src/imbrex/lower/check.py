@@ -12,6 +12,7 @@ from imbrex.lower.stmt import (
     Await,
     Evaluate,
     Exchange,
+    Join,
     Kernel,
     MatrixMultiply,
     Move,
@@ -79,7 +80,7 @@ def _accesses(stmt: Stmt) -> list[tuple[Ref, int]]:
             )
         case Exchange():
             return [(stmt.dest, stmt.count), (stmt.source, stmt.count)]
-        case Signal() | Await(count=None):
+        case Signal() | Join() | Await(count=None):
             return [(stmt.flag, 1)]
         case Await():
             return [(stmt.flag, 0)]  # who owns nothing waits for none, and may stand behind the last flag

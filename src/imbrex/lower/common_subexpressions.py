@@ -20,6 +20,7 @@ from imbrex.lower.stmt import (
     Exchange,
     For,
     InPlace,
+    Join,
     Kernel,
     Let,
     Mark,
@@ -146,7 +147,7 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
         case Pack():
             guards = _guards(stmt.guards, names)
             return replace(stmt, dest=_ref(stmt.dest, names), panel=names.named(stmt.panel), guards=guards)
-        case Signal():
+        case Signal() | Join():
             return replace(stmt, flag=_ref(stmt.flag, names))
         case Await():
             return _await(stmt, names)

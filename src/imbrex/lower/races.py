@@ -27,6 +27,7 @@ from imbrex.lower.stmt import (
     Barrier,
     Fill,
     For,
+    Join,
     Kernel,
     Move,
     MulAdd,
@@ -76,7 +77,7 @@ class Interval:
             match stmt:
                 case Barrier():
                     self._met(stmt.in_flight)
-                case Signal() | Await():
+                case Signal() | Await() | Join():
                     self._met(0)
                 case For():
                     self._loop(stmt, loops)

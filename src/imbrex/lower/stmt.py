@@ -37,10 +37,10 @@ from imbrex.problem.epilogue import Expression
 
 __all__ = [
     "Alloc", "Await", "AxisOffsets", "Barrier", "Bit", "Buffer", "Comment", "Evaluate", "Exchange", "Fill",
-    "FilterSums", "For", "InPlace", "Kernel", "Let", "Mark", "MatrixMultiply", "Meet", "Move", "MulAdd",
-    "Pack", "PanelGemm", "Pipeline", "Product", "Program", "Ref", "RunsInPlace", "Signal", "Space", "Stmt",
-    "StoreMethod", "Unpack", "View", "Window", "Windows", "ZeroFill", "has_flags", "indices", "is_collective",
-    "meets", "walk",
+    "FilterSums", "For", "InPlace", "Join", "Kernel", "Let", "Mark", "MatrixMultiply", "Meet", "Move",
+    "MulAdd", "Pack", "PanelGemm", "Pipeline", "Product", "Program", "Ref", "RunsInPlace", "Signal", "Space",
+    "Stmt", "StoreMethod", "Unpack", "View", "Window", "Windows", "ZeroFill", "has_flags", "indices",
+    "is_collective", "meets", "walk",
 ]  # fmt: skip
 
 
@@ -182,10 +182,20 @@ class Await:
     count: Lin | None = None
 
 
+@dataclass(frozen=True)
+class Join:
+    """Goes on where `count` workgroups of the launch before have ended; where both launches are one, these
+    meet, and see what all of them wrote before.  flag: the number of arrivals, zero before and after.
+    """
+
+    flag: Ref
+    count: int
+
+
 Stmt: TypeAlias = (
     Comment | Let | Alloc | View | For | Fill | Move | Evaluate | Mark | MulAdd | MatrixMultiply | Barrier
-    | Signal | Await | Exchange | AxisOffsets | Meet | Pack | PanelGemm | Unpack | Product | Windows
-    | FilterSums | Pipeline
+    | Signal | Await | Join | Exchange | AxisOffsets | Meet | Pack | PanelGemm | Unpack | Product
+    | Windows | FilterSums | Pipeline
 )  # fmt: skip
 
 
@@ -274,13 +284,13 @@ def is_collective(stmt: Stmt) -> bool:
         case Move():
             return stmt.direct or stmt.turned
         case _:
-            return isinstance(stmt, Barrier | Signal | Await | MatrixMultiply | Pipeline)
+            return isinstance(stmt, Barrier | Signal | Await | Join | MatrixMultiply | Pipeline)
 
 
 def has_flags(program: Program) -> bool:
     """Do workgroups of one of its launches wait for each other?"""
     return any(
-        isinstance(s, Signal | Await) or (isinstance(s, Pipeline) and s.workspace is not None)
+        isinstance(s, Signal | Await | Join) or (isinstance(s, Pipeline) and s.workspace is not None)
         for k in program.kernels
         for s in walk(k.body)
     )
@@ -288,7 +298,7 @@ def has_flags(program: Program) -> bool:
 
 def meets(stmt: Stmt) -> bool:
     """Does it hold a statement that no access to LDS crosses?"""
-    return any(isinstance(s, Barrier | Signal | Await | Pipeline) for s in walk((stmt,)))
+    return any(isinstance(s, Barrier | Signal | Await | Join | Pipeline) for s in walk((stmt,)))
 
 
 def indices(stmt: Stmt) -> tuple[Lin, ...]:
@@ -321,7 +331,7 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
             return (*_of(stmt.tile), *(stmt.finish.indices if stmt.finish is not None else ()))
         case Product() | Windows() | FilterSums():
             return stmt.indices
-        case Signal():
+        case Signal() | Join():
             return _of(stmt.flag)
         case Await():
             return (*_of(stmt.flag), *(() if stmt.count is None else (stmt.count,)))

@@ -69,6 +69,7 @@ def run(tmp_path: Path) -> Run:
         result: np.ndarray[Any, Any],
         *,
         items: int = 64,
+        groups: int = 1,
         lds: int = 1024,
         chip: str = "gfx942",
         strict: Strictness | None = None,
@@ -79,6 +80,6 @@ def run(tmp_path: Path) -> Run:
         arrays = (given, result)
         pointers = [array.ctypes.data.to_bytes(8, "little") for array in arrays]
         owned = [Memory(array.ctypes.data, array.nbytes) for array in arrays]
-        return execute(code, "k", Launch((1,), (items,)), pointers, owned, strict)
+        return execute(code, "k", Launch((groups,), (items,)), pointers, owned, strict)
 
     return executed

@@ -146,6 +146,41 @@ def test_what_does_not_end_is_stopped(run: Run) -> None:
         run("again:\n  s_branch again\n", GIVEN, result(), strict=Strictness(most_steps=1000))
 
 
+MEET = """
+  s_lshl_b32 s8, s2, 2
+  s_xor_b32 s9, s8, {other}
+  v_mov_b32_e32 v3, 1
+  v_mov_b32_e32 v4, s8
+  v_mov_b32_e32 v5, s9
+  global_store_dword v4, v3, s[6:7]
+look:
+  global_load_dword v6, v5, s[6:7]
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s10, v6
+  s_cmp_eq_u32 s10, 1
+  s_cbranch_scc1 met
+  s_sleep 1
+  s_branch look
+met:
+  v_mov_b32_e32 v3, 7
+  global_store_dword v4, v3, s[6:7] offset:32
+"""
+
+
+def test_workgroups_that_sleep_wait_for_later_ones(run: Run) -> None:
+    """Each of eight says that it is there, and waits for another one, before it or behind it."""
+    for seed in (0, 1):
+        found = result()
+        run(MEET.format(other=28), GIVEN, found, groups=8, strict=Strictness(seed=seed))
+        assert found[:16].tolist() == [1] * 8 + [7] * 8
+
+
+def test_workgroups_that_wait_for_nobody_hang(run: Run) -> None:
+    told = r"workgroup \(1, 0, 0\), wave 0, .*: workgroups wait for each other, and none of them gets on"
+    with pytest.raises(Diagnostic, match=told):
+        run(MEET.format(other=28), GIVEN, result(), groups=2)
+
+
 def test_an_unknown_instruction_that_is_not_reached_does_no_harm(run: Run) -> None:
     found = result()
     run(f"{LOAD}{WAIT}  s_branch over\n  v_cubeid_f32 v2, v2, v2, v2\nover:\n{STORE}", GIVEN, found)

@@ -10,6 +10,8 @@ from imbrex.chip import CPU_ISAS, GPU_MACHINES, Machine
 from imbrex.config import launch_hints as hints
 from imbrex.config.configured import configured
 from imbrex.config.launch_hints import LaunchHints, launch_hints
+from imbrex.config.tiles import DATA_PARALLEL
+from imbrex.config.tiles import parse as parse_schedule
 from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.pipeline import Request, lower
 from imbrex.problem import parse_problem
@@ -39,6 +41,7 @@ def _request(text: str, machine: Machine, target: str, algorithm: str | None = N
 def test_one_for_each_kernel(text: str, algorithm: str | None, target: str, direction: int) -> None:
     machine = AVX512 if target == "cpu" else GPU_MACHINES[target]
     request = _request(f"{text} -F {direction}", machine, target, algorithm)
+    request = replace(request, schedule=None if target == "cpu" else DATA_PARALLEL)
     made = lower(request)
     sizes = [1000] * sum(isinstance(step, Launch) for step in made.steps)
     found = launch_hints(request, made.configuration, sizes)
@@ -52,6 +55,7 @@ def test_only_products_keep_waves(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(hints, "kept_waves", seven)
     request = _request(f"{STRIDED} -F 1", GPU_MACHINES["gfx942"], "gfx942", "channels_last")
+    request = replace(request, schedule=DATA_PARALLEL)
     made = lower(request)
     found = launch_hints(request, made.configuration, [1] * len(made.steps))
     assert {LaunchHints(), LaunchHints(kept_waves=7)} == set(found)
@@ -65,3 +69,11 @@ def test_no_hint_is_this_hosts() -> None:
     config = configured(request)
     other = replace(AVX512, l2_bytes=1 << 18, l3_bytes=1 << 20, threads=2)
     assert launch_hints(request, config, [40]) == launch_hints(replace(request, machine=other), config, [40])
+
+
+def test_launches_that_a_gpu_runs_as_one_have_hints_apart() -> None:
+    """Those of the first are of both."""
+    request = _request("gemm -t f16 -m 64 -n 64 -k 4096", GPU_MACHINES["gfx942"], "gfx942")
+    request = replace(request, schedule=parse_schedule("scatter_k:16"))
+    made = lower(request)
+    assert len(made.steps) == 1 and len(launch_hints(request, made.configuration, [16, 16])) == 2

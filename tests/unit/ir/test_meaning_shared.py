@@ -54,6 +54,7 @@ CASES = [
     ),
     *(Shared(Gemm(40, 37, 80, dtype="f16"), WAVES, schedule=s) for s in one_in(2, MODES)),
     *(Shared(Gemm(40, 37, 80, dtype="f16", beta=2.0), WAVES, schedule=f"reduce_k:{n}") for n in (3, 9, 20)),
+    *(Shared(Gemm(40, 37, 80, dtype="f16", beta=2.0), WAVES, schedule=f"scatter_k:{n}") for n in (9, 20)),
     Shared(Gemm(37, 40, 50, batch=2, beta=3.0), GENERAL, schedule="stream_k:5"),
     *(Shared(WEIGHT, tuning, schedule="stream_k:5") for tuning in (GENERAL, CPU)),
     *(Shared(Gemm(37, 40, k), GENERAL, schedule="stream_k:3") for k in (4, 8)),  # steps: one, two

@@ -50,7 +50,7 @@ const Row CONTROL[] = {
     {"s_setreg_b32", nothing},
     {"s_setreg_imm32_b32", nothing},
     {"s_nop", nothing},
-    {"s_sleep", nothing},
+    DO("s_sleep", w.group->sleeps = true;),
     {"s_setprio", nothing},
     {"s_sethalt", nothing},
     {"s_icache_inv", nothing},

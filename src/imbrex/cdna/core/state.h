@@ -29,11 +29,11 @@ struct Region {
 };
 
 // chip: 0 gfx90a, 1 gfx942, 2 gfx950.  is_deferred: what is read is there when it was waited for.  seed: of the order
-// of waves, 0 for their own.  at: which instruction begins at each word from `code_low` on, -1 for none.
+// of waves, 0 for their own.  seats: workgroups under way at a time.  at: which instruction begins at each word from `code_low` on, -1 for none.
 struct Settings {
   u64 scratch, scratch_bytes, code_base, seed;
   i64 code_low, code_words, most_steps;
-  i32 chip, lds_bytes, is_deferred, finds_races, flushes, regions;
+  i32 chip, lds_bytes, is_deferred, finds_races, flushes, regions, seats;
   const Region *region;
   const i32 *at;
 };
@@ -53,6 +53,7 @@ enum FaultKind : i32 {
   BAD_JUMP,
   TRAP,
   BAD_OPERAND,
+  HANGS,
   READ_AFTER_WRITE,
   WRITE_AFTER_WRITE,
   WRITE_AFTER_READ
@@ -133,7 +134,8 @@ struct Workgroup {
   Outcome *outcome;
   i32 place[3];
   const Region *last; // the region that was right the last time
-  void *escape[5];
+  void **escape;
+  bool sleeps; // one of its waves waits for another workgroup
 };
 
 // Ends the run with this fault.

@@ -24,7 +24,10 @@ from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.cost import copy_cycles
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.window_strips import window_team
+from imbrex.config.xdlops.at_once import MOST, best_at_once
+from imbrex.config.xdlops.loop import modelled
 from imbrex.problem import Conv2d, Problem
+from imbrex.timing.kernel import device_of
 
 __all__ = ["cheapest", "cycles", "in_all"]
 
@@ -61,7 +64,7 @@ def _cycles(request: Request, of: Configuration, made: Products | Lanes, most: f
     if isinstance(made, Lanes):
         return channel_cycles(made.shape, machine)
     if not machine.has_warpgroups:
-        return sum(_wave_cycles(product, machine, request.schedule or AUTO) for product in made.products)
+        return _waves_cycles(request, made.products, machine)
     multiplied, found = 0.0, in_all(request, of.algorithm, made, 0.0)
     by_items = not has_matrix_instructions(request)
     for product in made.products:
@@ -116,6 +119,17 @@ def _scattered_bytes(problem: Problem, algorithm: str | None) -> int:
         return 0
     elements = problem.k * (problem.c // problem.groups) * taps
     return elements * min(SECTOR_BYTES, taps * problem.dtype.bytes)
+
+
+def _waves_cycles(request: Request, made: Sequence[Product], machine: GpuMachine) -> float:
+    """Cycles of products by waves or by work items: of launches that follow each other, or of one."""
+    total = sum(_wave_cycles(product, machine, request.schedule or AUTO) for product in made)
+    if not 1 < len(made) <= MOST or request.schedule is not None or not has_matrix_instructions(request):
+        return total
+    contexts = [product.context for product in made]
+    found = best_at_once(contexts, machine, choose.family_of(contexts[0], machine))
+    apart = total + (len(made) - 1) * device_of(modelled(machine)).launch
+    return apart if found is None else min(apart, found[1])
 
 
 def _wave_cycles(product: Product, machine: GpuMachine, schedule: TileSchedule | Auto) -> float:

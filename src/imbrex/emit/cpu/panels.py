@@ -24,6 +24,7 @@ from imbrex.lower.stmt import (
     Fill,
     FilterSums,
     For,
+    Join,
     Kernel,
     Let,
     Mark,
@@ -123,6 +124,7 @@ def _statement(stmt: Stmt) -> list[str]:
             | MulAdd()
             | MatrixMultiply()
             | Barrier()
+            | Join()
             | Pipeline()
         ):
             raise AssertionError(f"a CPU kernel has no {type(stmt).__name__}")

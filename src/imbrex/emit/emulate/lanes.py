@@ -27,6 +27,7 @@ from imbrex.lower.stmt import (
     Fill,
     FilterSums,
     For,
+    Join,
     Kernel,
     Let,
     Mark,
@@ -142,7 +143,7 @@ class LanePrinter:
                 return [f"imbrex::fill({first}, {stmt.buffer.elements}, {value});"]
             case Comment():
                 return c.comment(stmt.text)
-            case Let() | Alloc() | View() | Barrier() | MatrixMultiply() | Signal() | Await():
+            case Let() | Alloc() | View() | Barrier() | MatrixMultiply() | Signal() | Await() | Join():
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
             case (
                 Exchange() | AxisOffsets() | Meet() | Pack() | PanelGemm() | Unpack() | Product() | Pipeline()

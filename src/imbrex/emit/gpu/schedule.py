@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
-from imbrex.lower.stmt import Await, Barrier, MatrixMultiply, Move, Signal, Stmt, walk
+from imbrex.lower.stmt import Await, Barrier, Join, MatrixMultiply, Move, Signal, Stmt, walk
 
 Phase: TypeAlias = Literal["load", "multiply", "store", "meet"]
 
@@ -33,7 +33,7 @@ def phase_of(stmt: Stmt) -> Phase | None:
     inside = tuple(walk((stmt,)))
     if any(isinstance(s, MatrixMultiply) for s in inside):
         return "multiply"
-    if any(isinstance(s, Barrier | Signal | Await) for s in inside):
+    if any(isinstance(s, Barrier | Signal | Await | Join) for s in inside):
         return "meet"
     moves = [s for s in inside if isinstance(s, Move)]
     if not moves:

@@ -29,6 +29,7 @@ from imbrex.lower.stmt import (
     Fill,
     FilterSums,
     For,
+    Join,
     Kernel,
     Let,
     Mark,
@@ -120,7 +121,7 @@ class WorkItem:
                 return [f"imbrex::{one.name}{held}({operands});"]
             case Barrier():
                 return [self.dialect.barrier(stmt.in_flight)]
-            case Signal() | Await():
+            case Signal() | Await() | Join():
                 return [c.flag(stmt)]
             case Exchange() | AxisOffsets() | Meet() | Pack() | PanelGemm() | Unpack():
                 raise AssertionError(f"a work item does no {type(stmt).__name__}")

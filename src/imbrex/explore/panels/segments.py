@@ -168,7 +168,8 @@ def _row(plan: Timed, segment: Segment) -> tuple[str, str, str, str]:
             f"waits for the flags of {', '.join(str(s.workgroup) for s in sent[:6])}, adds their sums, stores"
         )
     elif isinstance(plan, Plan) and plan.pieces > 1:
-        then = "leaves its sums in the workspace, which a second launch adds"
+        adds = "a second launch adds" if plan.mode == "reduce_k" else "those of the tile meet to add"
+        then = f"leaves its sums in the workspace, which {adds}"
     elif isinstance(plan, Plan) and plan.mode == "cluster_k":
         then = "passes sums on inside of the cluster, stores its part"
     return str(segment.workgroup), str(segment.output), f"{segment.first} to {segment.end - 1}", then

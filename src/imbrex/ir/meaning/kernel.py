@@ -24,7 +24,7 @@ from imbrex.ir.ops.finish import FinishOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp, GridwiseOp, LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
-from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp, WithinOp
+from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, JoinOp, SegmentOp, SignalOp, TileOp, WithinOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
@@ -125,6 +125,10 @@ class KernelFunctions(InterpreterFunctions):
     def within(self, interpreter: Interpreter, op: WithinOp, args: PythonValues) -> PythonValues:
         return (int(args[0] in range(op.first.data, op.first.data + op.count.data)),)
 
+    @impl(JoinOp)
+    def join(self, interpreter: Interpreter, op: JoinOp, args: PythonValues) -> PythonValues:
+        return ()  # the launch before has ended
+
     @impl(SignalOp)
     def signal(self, interpreter: Interpreter, op: SignalOp, args: PythonValues) -> PythonValues:
         flags, *index = args
@@ -133,9 +137,7 @@ class KernelFunctions(InterpreterFunctions):
 
     @impl(AwaitOp)
     def await_(self, interpreter: Interpreter, op: AwaitOp, args: PythonValues) -> PythonValues:
-        flags, first, *end = args
-        for index in range(first, end[0]) if end else (first,):
-            shared.lowered(flags, [index])
+        shared.all_lowered(*args)
         for ledger in self.ledgers:
             ledger.barrier()
         return ()

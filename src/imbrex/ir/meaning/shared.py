@@ -50,6 +50,12 @@ def lowered(flags: View, index: list[Any]) -> None:
     flags.store(found * 0, index)
 
 
+def all_lowered(flags: View, first: int, end: int | None = None) -> None:
+    """The same of all flags from the first up to `end`, or of the first alone."""
+    for index in (first,) if end is None else range(first, end):
+        lowered(flags, [index])
+
+
 @lru_cache(maxsize=256)
 def _index(walk: SegmentWalk, quantity: Quantity) -> Lin:
     positions = max(walk.size("output"), walk.size("segments"))

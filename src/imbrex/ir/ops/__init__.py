@@ -8,7 +8,7 @@ from imbrex.ir.ops.linalg import LinalgConvOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp, DraftConvOp, GemmOp
-from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp, WithinOp
+from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, JoinOp, SegmentOp, SignalOp, TileOp, WithinOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp, transform, transform_from_layer
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
@@ -32,6 +32,7 @@ __all__ = [
     "GridwiseGemmExOp",
     "GridwiseGemmOp",
     "GroupOp",
+    "JoinOp",
     "LaunchOp",
     "LdsBarrierOp",
     "LinalgConvOp",

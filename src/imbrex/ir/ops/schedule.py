@@ -198,6 +198,22 @@ class AwaitOp(MiopenOp):
             expect(len(self.flags_index) == 1, "'end' is of a list of flags", "type", 0)
 
 
-def _verify_flag(op: SignalOp | AwaitOp) -> None:
+@irdl_op_definition
+class JoinOp(MiopenOp):
+    """Goes on where `count` workgroups of the launch before have ended, neighbours.  A GPU runs both launches
+    as one, in which these meet: the number of arrivals is at an index, and zero before and after.
+    """
+
+    name = "miopen.join"
+    flags = operand_def(MemRefType)
+    flags_index = var_operand_def(IndexType)
+    count = prop_def(Int)
+
+    def verify_(self) -> None:
+        _verify_flag(self)
+        expect(self.count.data > 1, f"'count' is more than one workgroup, got {self.count.data}", "count")
+
+
+def _verify_flag(op: SignalOp | AwaitOp | JoinOp) -> None:
     expect(space_of(op.flags) == 0, "flags are in global memory", "type", 0)
     verify_index(op.flags, len(op.flags_index), 0)

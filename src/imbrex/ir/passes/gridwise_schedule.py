@@ -43,7 +43,7 @@ from imbrex.ir.source import InvalidOp
 from imbrex.view.gemm.tile import Grid
 from imbrex.view.work.pairs import Bound
 from imbrex.view.work.segment import Quantity, SegmentWalk
-from imbrex.view.work.streamk import SPLIT, Plan, Tiles
+from imbrex.view.work.streamk import ADDED, SPLIT, Plan, Tiles
 from imbrex.view.work.workgroup import RasterOrder
 
 
@@ -119,13 +119,11 @@ class Scheduled:
         if schedule.mode not in SPLIT:
             raise InvalidOp(op, f"{schedule.mode} is for the pipeline 'warpgroup'", "schedule", "mode")
         is_of_waves = isinstance(op.plan.data, WavesBlock)
-        if schedule.mode == "reduce_k" and not (is_of_waves and order.is_plain):
-            said = (
-                "reduce_k is for waves that multiply matrices, and begins tiles in the order of their numbers"
-            )
-            raise InvalidOp(op, said, "schedule", "mode")
+        if schedule.mode in ADDED and not (is_of_waves and order.is_plain):
+            said = "is for waves that multiply matrices, and begins tiles in the order of their numbers"
+            raise InvalidOp(op, f"{schedule.mode} {said}", "schedule", "mode")
         plan = Plan(Tiles(grid.workgroups, 1, grid.k_steps), schedule.workgroups, schedule.mode)
-        if plan.mode == "reduce_k":
+        if plan.mode in ADDED:
             plan = replace(plan, workgroups=plan.pieces * plan.tiles.outputs)
         return Scheduled(grid, plan, order, given)
 
@@ -156,6 +154,15 @@ class Scheduled:
         """Room for the partial sums of every workgroup, and the flags."""
         assert self.plan is not None
         return self.sums(before, element, sizes), _flags(before, self.plan.workgroups, "flags")
+
+    def arrivals(self, before: Run) -> SSAValue:
+        """A number for each output tile: workgroups that are there."""
+        assert self.plan is not None
+        return _flags(before, self.plan.tiles.outputs, "arrivals")
+
+    def number(self, into: Run, quantity: Quantity, workgroup: SSAValue) -> SSAValue:
+        """What the plan says of a workgroup with a piece of K: the slot of hardware's number, else of it."""
+        return _number(self._walks[0], into, quantity, workgroup, into.index(0))
 
     def sums(self, before: Run, element: Attribute, sizes: Sequence[int]) -> SSAValue:
         """Room for the partial sums of every workgroup."""

@@ -14,6 +14,7 @@ first global tile
     owns       1 where first = 0
     next       the place after the workgroup's
     last       one after the place of the last partial sum that the owner adds; 0 for who does not own
+    piece      the number of its piece of K, where each has one     (of slot)
 
 Logical numbers count against hardware's (`view.work.streamk.Plan.started`).
 """
@@ -28,7 +29,7 @@ from imbrex.index.expr import Lin, lin, select, var
 from imbrex.view.work.streamk import Plan, Section
 
 Quantity: TypeAlias = Literal[
-    "segments", "output", "first", "end", "count", "sends", "owns", "slot", "next", "last"
+    "segments", "output", "first", "end", "count", "sends", "owns", "slot", "next", "last", "piece"
 ]
 QUANTITIES: Final = get_args(Quantity)
 FIRST: Final = lin(0)
@@ -87,6 +88,8 @@ class SegmentWalk:
                 return workgroups
             case "next" | "last":
                 return workgroups + 1
+            case "piece":
+                return self.pieces
 
     def index(self, name: Quantity, workgroup: Lin, number: Lin = FIRST) -> Lin:
         """The quantity.  workgroup: hardware's number for `slot`, else the slot.  number: s for `output`, the
@@ -109,6 +112,8 @@ class SegmentWalk:
                 return logical
             case "next":
                 return workgroup + 1
+            case "piece":
+                return self.piece(workgroup)
             case "last":
                 assert self.section.start == 0, "the section that is shared begins the line"
                 return select(base - begin, (base + span - 1) // self.section.share + 1, lin(0))

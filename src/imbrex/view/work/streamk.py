@@ -12,6 +12,7 @@ tile, the workgroup that has k = 0 owns the tile, and the others send it their p
     two_tile_dp_first  the same sections, the whole tiles first in time
     cluster_k          every output tile is cut into as many pieces as it has workgroups, which are a cluster
     reduce_k           pieces as of split_k; nobody owns a tile: a second launch adds the partial sums of all
+    scatter_k          the same in one launch: the workgroups of a tile meet, and each adds up a part of it
 
 Laws: every global tile belongs to one segment; each output tile is stored once, by its owner; an owner adds
 partial sums in the order of k, so that a result does not depend on timing; a segment that sends is the first
@@ -21,7 +22,8 @@ Workgroup numbers here are logical. Owners wait for higher numbers only; `starte
 hardware's order, so that those are the ones that hardware started earlier, and a launch makes progress with
 any number of resident workgroups. The workgroups of cluster_k run together: nobody owns their tile, each
 stores a part of it, and sums pass between them without a workspace. Those of reduce_k leave their sums in the
-workspace and wait for nobody.
+workspace and wait for nobody. Those of scatter_k wait for all of their tile, which are neighbours, so that
+as many have to be resident: fewer than a die has compute units, whatever part of a GPU a process is given.
 
 Source: rocRoller's AddStreamK (three modes, many partial sums a tile); Osama et al., Stream-K, PPoPP 2023.
 """
@@ -38,14 +40,18 @@ from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Embed, Merge, PassThrough, Rule, Unmerge
 
 Mode: TypeAlias = Literal[
-    "data_parallel", "split_k", "stream_k", "two_tile", "two_tile_dp_first", "cluster_k", "reduce_k"
-]
+    "data_parallel", "split_k", "stream_k", "two_tile", "two_tile_dp_first", "cluster_k", "reduce_k",
+    "scatter_k",
+]  # fmt: skip
+Added: TypeAlias = Literal["reduce_k", "scatter_k"]
 WORDS: Final = get_args(Mode)
-MODES: Final = WORDS[:-2]
+ADDED: Final = ("reduce_k", "scatter_k")
+"""Modes in which nobody owns a tile: the sums of all its pieces are added when all are there."""
+MODES: Final = WORDS[:-3]
 """Modes over any number of workgroups, on any machine."""
-CLUSTERED: Final = WORDS[:-1]
+CLUSTERED: Final = WORDS[:-2]
 """Modes of warpgroups."""
-SPLIT: Final = (*MODES, "reduce_k")
+SPLIT: Final = (*MODES, *ADDED)
 """Modes whose parts of tiles meet in a workspace."""
 
 FLAG_BYTES = 4
@@ -141,7 +147,7 @@ class Plan:
         match self.mode:
             case "data_parallel":
                 return (Section(0, t.total, -(-t.outputs // w) * t.k, t.k),)
-            case "split_k" | "reduce_k":
+            case "split_k" | "reduce_k" | "scatter_k":
                 pieces = max(1, w // t.outputs if self.is_open else min(t.k, w // t.outputs))
                 if pieces == 1:
                     return (Section(0, t.total, -(-t.outputs // w) * t.k, t.k),)
@@ -162,10 +168,8 @@ class Plan:
 
     @property
     def pieces(self) -> int:
-        """Workgroups with partial sums of an output tile that a second launch adds: of reduce_k; 1 where the
-        sums are whole.
-        """
-        return self._workgroups_of_each("reduce_k")
+        """Workgroups with partial sums of an output tile that nobody owns; 1 where the sums are whole."""
+        return self._workgroups_of_each(self.mode) if self.mode in ADDED else 1
 
     @property
     def others(self) -> int:
@@ -200,7 +204,7 @@ class Plan:
         """Output tile -> the segments that its owner receives, in the order of k; none where no tile has an
         owner.
         """
-        if self.mode in ("cluster_k", "reduce_k"):
+        if self.mode == "cluster_k" or self.mode in ADDED:
             return {}
         found: dict[int, list[Segment]] = {}
         for workgroup in range(self.workgroups):
@@ -231,9 +235,12 @@ class Plan:
         return max(1, round(dies * longest.share / longest.k_span))
 
     def workspace_bytes(self, tile_bytes: int) -> int:
-        """Partial tiles, one a workgroup, and a flag for each that is awaited; 0 without partial tiles."""
+        """Partial tiles, one a workgroup, and a flag for each that is awaited, or for each tile whose
+        workgroups meet; 0 without partial tiles.
+        """
         if self.pieces > 1:
-            return self.workgroups * tile_bytes
+            arrivals = FLAG_BYTES * self.tiles.outputs if self.mode == "scatter_k" else 0
+            return self.workgroups * tile_bytes + arrivals
         return self.workgroups * (tile_bytes + FLAG_BYTES) if self.shared else 0
 
     @property

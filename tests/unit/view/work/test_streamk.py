@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.index.expr import var
 from imbrex.view.work import streamk
-from imbrex.view.work.streamk import MODES, Mode, Plan, Segment, Tiles, even_pieces, goes_abreast
+from imbrex.view.work.segment import SegmentWalk
+from imbrex.view.work.streamk import ADDED, MODES, Mode, Plan, Segment, Tiles, even_pieces, goes_abreast
 
 SEED = Tiles(10, 12, 512)
 counts = st.integers(1, 9)
@@ -65,13 +67,13 @@ reducing = st.builds(
     Plan,
     st.builds(Tiles, counts, counts, st.integers(1, 40)),
     st.integers(1, 60),
-    st.just("reduce_k"),
+    st.sampled_from(ADDED),
 )
 
 
 @settings(max_examples=300)
 @given(reducing)
-def test_pieces_that_a_second_launch_adds_are_neighbours(plan: Plan) -> None:
+def test_pieces_of_tiles_that_nobody_owns_are_neighbours(plan: Plan) -> None:
     """Those of a tile have slots side by side, none is empty, and so many workgroups are cut alike again."""
     t = plan.tiles
     least = replace(plan, workgroups=plan.pieces * t.outputs)
@@ -81,7 +83,11 @@ def test_pieces_that_a_second_launch_adds_are_neighbours(plan: Plan) -> None:
     for workgroup in range(least.workgroups):
         (segment,) = least.segments(workgroup)
         assert segment.output == workgroup // plan.pieces
-    assert least.workspace_bytes(8) == (8 * least.workgroups if plan.pieces > 1 else 0)
+    arrivals = 4 * t.outputs if plan.mode == "scatter_k" else 0
+    assert least.workspace_bytes(8) == (8 * least.workgroups + arrivals if plan.pieces > 1 else 0)
+    walk = SegmentWalk(least, 0)
+    pieces = walk.index("piece", var("slot", least.workgroups))
+    assert [pieces.eval({"slot": w}) for w in range(walk.pieces)] == list(range(walk.size("piece")))
 
 
 clustered = st.builds(
