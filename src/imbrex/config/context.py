@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from math import gcd
 
 from imbrex.cached import cached_property, keeps_hash
+from imbrex.config.finishing import Finishing
 from imbrex.dtype import DType
 from imbrex.index.met import Guarded
 from imbrex.view.conv.row_taps import RowTaps
@@ -88,9 +89,9 @@ class GemmContext:
 
     phases: columns of C for each of B, of which `summed` sum over parts of K of multiples of `part_k`, and
     others are zero; see `view.conv.phase_tiles`.  mean_k: of all batches; 0 where that is k.
-    stored: of C in memory, where an epilogue casts; None for the type's own.  is_finished: does an epilogue,
-    or alpha and beta, come between the sums and C?  taps: those of a window's row, whose pixels B shows again
-    so many columns further on; None where it shows none.
+    stored: of C in memory, where an epilogue casts; None for the type's own.  finishing: by an
+    epilogue, or alpha and beta, between the sums and C.  taps: those of a window's row, whose pixels B shows
+    again so many columns further on; None where it shows none.
     """
 
     m: int
@@ -106,7 +107,7 @@ class GemmContext:
     summed: int = 1
     mean_k: int = 0
     stored: DType | None = None
-    is_finished: bool = False
+    finishing: Finishing = Finishing.NONE
     taps: RowTaps | None = None
 
     def __post_init__(self) -> None:

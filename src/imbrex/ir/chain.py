@@ -59,6 +59,12 @@ def finish_of(value: SSAValue) -> Finish | None:
     return None
 
 
+def epilogue_of(value: SSAValue) -> Epilogue | None:
+    """The epilogue of a view that is stored through one."""
+    found = finish_of(value)
+    return None if found is None else found.epilogue
+
+
 def named_map(value: SSAValue, names: Sequence[str]) -> Map:
     """The map with its upper dims named as their position from the last one says; there are names enough."""
     _, map = map_of(value)

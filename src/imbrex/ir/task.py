@@ -5,8 +5,9 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from imbrex.config.algorithm.task import ConvTask, GemmTask
+from imbrex.config.finishing import finishing_of, scaling_of
 from imbrex.index.map import Dim, Layer
-from imbrex.ir.chain import finish_of, map_of
+from imbrex.ir.chain import epilogue_of, map_of
 from imbrex.ir.element import dtype_of
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp, GemmOp
 from imbrex.ir.rewrite import require_static
@@ -55,8 +56,8 @@ def gemm_task_of(op: GemmOp) -> GemmTask:
         dims,
         dtype_of(element_of(op.a)),
         dtype_of(element_of(map_of(op.c)[0])),
-        finish_of(op.c) is not None,
-        op.alpha is not None or op.beta is not None,
+        finishing_of(epilogue_of(op.c)),
+        scaling_of(op.alpha is not None, op.beta is not None),
         below,
     )
 
@@ -71,7 +72,7 @@ def task_of(op: ConvOp) -> ConvTask:
         direction_of(op),
         dtype_of(element_of(read)),
         dtype_of(element_of(map_of(written)[0])),
-        finish_of(written) is not None,
+        finishing_of(epilogue_of(written)),
         1 if is_merging or op.halo is None else op.halo.data,
         (filters, images, results),
     )

@@ -76,7 +76,7 @@ def packed_all(task: ConvTask) -> Packed:
     """
     role = task.written
     array, channel = task.array(role), "k" if role == "output" else "c"
-    if task.is_finished or is_channels_last(array, channel):
+    if task.finishing or is_channels_last(array, channel):
         return {}
     packed = ChannelsLast(array, channel)
     if unpacked_tiles(packed, task) is None:

@@ -19,6 +19,7 @@ from imbrex.config.algorithm.phases import are_apart
 from imbrex.config.algorithm.product import End, Launch, Product, Products, product_of, reached
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.algorithm.windows import windows_of
+from imbrex.config.finishing import Finishing
 from imbrex.config.halo.choice import WeightWindows, Windows
 from imbrex.config.halo.plan import HaloTuning, HaloWeightTuning, LinesTuning, WindowTuning
 from imbrex.config.halo.space import diagonal_of
@@ -157,11 +158,11 @@ def _product(task: ConvTask, made: Made, of: GemmView | PhaseTile) -> Product:
     own = None if made.between is None else "filter" if is_shared else "input"
     below = [() if role == own else task.layers(role) for role in OPERANDS[task.direction]]
     stored = task.dtype.accumulator if is_shared else task.stored
-    is_finished = task.is_finished and not is_shared
+    finishing = Finishing.NONE if is_shared else task.finishing
     if isinstance(of, PhaseTile):
-        plain = product_of(of.view, below, task.dtype, stored, is_finished)
+        plain = product_of(of.view, below, task.dtype, stored, finishing)
         return replace(plain, phases=of.phases.of, lengths=of.phases.lengths)
-    return replace(product_of(of, below, task.dtype, stored, is_finished), tuning=made.tuning, taps=made.taps)
+    return replace(product_of(of, below, task.dtype, stored, finishing), tuning=made.tuning, taps=made.taps)
 
 
 def _launches(task: ConvTask, between: Interleave | ShareSum | None) -> tuple[Launch, ...]:

@@ -11,6 +11,7 @@ from typing import Final
 from imbrex.config.algorithm.aligned import aligned
 from imbrex.config.algorithm.product import End, Launch, Product, Products, copied, product_of, reached
 from imbrex.config.algorithm.task import GemmTask
+from imbrex.config.finishing import Finishing
 from imbrex.config.xdlops.data_tiled import data_tiled_tuning
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
@@ -61,7 +62,7 @@ class Tiled:
 def data_tiled(task: GemmTask, name: str) -> Tiled:
     """A product by the tile kernel of that name; a Diagnostic where its instruction does not serve."""
     tiled, sums = DataTiled(tile_kernel(name), task.view), task.dtype.accumulator
-    stored = sums if task.is_finished else task.stored  # an epilogue stores sums
+    stored = sums if task.finishing else task.stored  # an epilogue stores sums
     copies = dict[Operand, Boxes]()
     for role in OPERANDS:
         size = (stored if role == "c" else task.dtype).bytes
@@ -71,8 +72,8 @@ def data_tiled(task: GemmTask, name: str) -> Tiled:
 
 def direct_products(task: GemmTask) -> Products:
     """One product of the arrays as they are."""
-    below, is_finished = [task.below[o] for o in OPERANDS], task.is_finished or task.is_scaled
-    return Products((product_of(task.view, below, task.dtype, task.stored, is_finished),))
+    below, finishing = [task.below[o] for o in OPERANDS], max(task.finishing, task.scaling)
+    return Products((product_of(task.view, below, task.dtype, task.stored, finishing),))
 
 
 def aligned_products(task: GemmTask) -> Products:
@@ -117,7 +118,7 @@ def k_parts_products(task: GemmTask, parts: int) -> Products:
     below: tuple[tuple[Layer, ...], ...] = (task.below["a"], task.below["b"], ())
     c = End(reached(Map((*made.written.layers, *task.view.c.layers)), task.below["c"]), task.stored.bytes)
     added = Launch((End(made.read, sums.bytes), c))
-    return Products((product_of(made.gemm, below, task.dtype, sums, False),), after=(added,))
+    return Products((product_of(made.gemm, below, task.dtype, sums, Finishing.NONE),), after=(added,))
 
 
 def data_tiled_products(task: GemmTask, name: str) -> Products:

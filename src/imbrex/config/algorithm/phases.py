@@ -19,7 +19,7 @@ COLUMNS: Final = 8
 
 def are_apart(task: ConvTask) -> bool:
     """Do phases that are stored where they belong leave gaps, so that a launch had better do that?"""
-    return task.is_backward_data and interleaves(task.conv) and not task.is_finished
+    return task.is_backward_data and interleaves(task.conv) and not task.finishing
 
 
 def leaves_gaps(task: ConvTask) -> str | None:
@@ -33,7 +33,7 @@ def shares_phases(task: ConvTask) -> str | None:
         return "only backward data has phases"
     if task.conv.width.stride == 1 or task.conv.input[-1].name != "wi":
         return "the phases of the input's gradient leave no gaps between columns"
-    if task.is_finished:
+    if task.finishing:
         return "an epilogue is for sums of one phase"
     size, count = task.stored.bytes, phase_count(task.conv)
     if count == 0:

@@ -18,6 +18,7 @@ from math import prod
 from imbrex.cached import cached_property
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
+from imbrex.config.finishing import Finishing
 from imbrex.config.strips import Shape
 from imbrex.config.tuning import Tuning
 from imbrex.dtype import DType
@@ -59,7 +60,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Product:
-    """A GEMM.  view: down to memory.  stored: elements of C.  is_finished: as in `GemmContext`.  tuning: the
+    """A GEMM.  view: down to memory.  stored: elements of C.  finishing: as in `GemmContext`.  tuning: the
     one that its operands are laid out for.
 
     phases: the phase of each of the equal parts of K, of products of several.  lengths: of a part, what batch
@@ -70,7 +71,7 @@ class Product:
     view: GemmView
     dtype: DType
     stored: DType
-    is_finished: bool = False
+    finishing: Finishing = Finishing.NONE
     tuning: Tuning | None = None
     phases: tuple[int, ...] = ()
     lengths: tuple[int, ...] = ()
@@ -80,7 +81,7 @@ class Product:
     def context(self) -> GemmContext:
         """What a tuning may know of it."""
         found = context_of(self.view, self.dtype).storing(self.stored)
-        found = replace(found, is_finished=self.is_finished, taps=self.taps)
+        found = replace(found, finishing=self.finishing, taps=self.taps)
         return found.of_phases(self.phases, self.lengths) if self.phases else found
 
 
@@ -112,11 +113,11 @@ class Lanes:
 
 
 def product_of(
-    view: GemmView, below: Sequence[tuple[Layer, ...]], dtype: DType, stored: DType, is_finished: bool
+    view: GemmView, below: Sequence[tuple[Layer, ...]], dtype: DType, stored: DType, finishing: Finishing
 ) -> Product:
     """The product of a view of arrays, each of them with these layers down to memory."""
     a, b, c = (reached(m, layers) for m, layers in zip((view.a, view.b, view.c), below, strict=True))
-    return Product(GemmView(a, b, c, view.phases), dtype, stored, is_finished)
+    return Product(GemmView(a, b, c, view.phases), dtype, stored, finishing)
 
 
 def reached(map: Map, below: tuple[Layer, ...]) -> Map:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from imbrex.config.finishing import Finishing, finishing_of, scaling_of
 from imbrex.dtype import DType
 from imbrex.index.map import Dim, Layer
 from imbrex.problem import Conv2d, Gemm
@@ -39,7 +40,7 @@ READ: Final[Mapping[Direction, Mapping[Role, str]]] = {
 class ConvTask:
     """dtype: of elements that are read.  stored: of those of the result.
 
-    is_finished: does an epilogue come between the sums and the result?  merged: so many groups have been made
+    finishing: by an epilogue between the sums and the result.  merged: so many groups have been made
     one, with zeros between.  below: layers from the convolution's dims to the array in memory, topmost first,
     of filter, input and output.
     """
@@ -48,7 +49,7 @@ class ConvTask:
     direction: Direction
     dtype: DType
     stored: DType
-    is_finished: bool = False
+    finishing: Finishing = Finishing.NONE
     merged: int = 1
     below: tuple[tuple[Layer, ...], tuple[Layer, ...], tuple[Layer, ...]] = ((), (), ())
 
@@ -88,22 +89,22 @@ def task_of(problem: Conv2d) -> ConvTask:
     padding = (problem.pad_h, problem.pad_w)
     conv = Convolution(filters, images, results, problem.stride, problem.dilation, padding)
     stored = problem.element(problem.written)
-    return ConvTask(conv, problem.direction, problem.dtype, stored, problem.epilogue is not None)
+    return ConvTask(conv, problem.direction, problem.dtype, stored, finishing_of(problem.epilogue))
 
 
 @dataclass(frozen=True)
 class GemmTask:
     """A product of matrices.  dims: of each array in memory order, g of a batch, then two of m, n and k.
 
-    dtype, stored, is_finished: as in `ConvTask`.  is_scaled: do alpha and beta?  below: layers from the
-    dims of an array to memory, topmost first.
+    dtype, stored, finishing: as in `ConvTask`.  scaling: by alpha and beta.  below: layers from the dims of
+    an array to memory, topmost first.
     """
 
     dims: Mapping[Operand, tuple[Dim, ...]]
     dtype: DType
     stored: DType
-    is_finished: bool
-    is_scaled: bool
+    finishing: Finishing
+    scaling: Finishing
     below: Mapping[Operand, tuple[Layer, ...]]
 
     @property
@@ -126,5 +127,6 @@ def gemm_task_of(problem: Gemm) -> GemmTask:
         sizes = zip(operand.layout[-2:], operand.shape[-2:], strict=True)
         dims[role] = (*batch, *(Dim(*d) for d in sizes))
         below[role] = () if operand.strides is None else strided(dims[role], operand.strides).layers
-    is_finished, is_scaled = problem.epilogue is not None, (problem.alpha, problem.beta) != (1.0, 0.0)
-    return GemmTask(dims, problem.dtype, problem.element("c"), is_finished, is_scaled, below)
+    finishing = finishing_of(problem.epilogue)
+    scaling = scaling_of(problem.alpha != 1.0, problem.beta != 0.0)
+    return GemmTask(dims, problem.dtype, problem.element("c"), finishing, scaling, below)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from imbrex.chip import WARPGROUPS, GpuMachine
+from imbrex.config.finishing import Finishing
 from imbrex.config.rules import Reasons, listed
 from imbrex.config.warpgroup.consumers import ConsumersPlan, Held, OfBoxes, TakesTurns, Tiled
 from imbrex.config.warpgroup.instruction import columns_of, multiplied_types
@@ -41,11 +42,14 @@ MOST_CONSUMERS: Final = 3
 MOST_ACCUMULATORS: Final[Mapping[int, int]] = {1: 128, 2: 128, 3: 96}
 """Consumers -> sums of a thread: of 64 x 256 of a consumer, or of 64 x 192 where four warpgroups leave 128
 registers a thread; with more, the registers that remain do not hold all else."""
-MOST_OF_COPIED: Final = 192
-"""The same of two consumers for whom the copy engine loads, where C are the sums."""
-MOST_FINISHED: Final[Mapping[bool, int]] = {False: 176, True: 144}
-"""The same before an epilogue, by whether the kernel sees the matrices exchanged, so that neighbours in
-memory are those of other sums: of a residual 160 to 600 bytes then spill at 168 and 176, else 200 at most."""
+MOST_FINISHED: Final[Mapping[Finishing, int]] = {
+    Finishing.NONE: 192,
+    Finishing.VECTORS: 176,
+    Finishing.MATRIX: 144,
+}
+"""The same of two consumers for whom the copy engine loads.  Of what an epilogue by vectors wants a few
+registers spill at 176, hundreds of bytes at 192; of a residual, where the kernel sees the matrices
+exchanged, 160 to 600 at 168 and 176."""
 MOST_STAGES: Final = 16
 
 
@@ -54,15 +58,13 @@ def hold(consumers: int, sums: int) -> bool:
     return sums <= MOST_ACCUMULATORS[consumers] * WARPGROUP
 
 
-def may_hold(consumers: int, sums: int, swapped: bool, is_finished: bool) -> bool:
-    """Do they where the copy engine loads?  is_finished: does an epilogue follow?"""
-    return sums <= _most(consumers, True, swapped, is_finished) * WARPGROUP
+def may_hold(consumers: int, sums: int, finishing: Finishing) -> bool:
+    """Do they where the copy engine loads?"""
+    return sums <= _most(consumers, True, finishing) * WARPGROUP
 
 
-def _most(consumers: int, is_copied: bool, swapped: bool, is_finished: bool) -> int:
-    if not is_copied or consumers != 2:
-        return MOST_ACCUMULATORS[consumers]
-    return MOST_FINISHED[swapped] if is_finished else MOST_OF_COPIED
+def _most(consumers: int, is_copied: bool, finishing: Finishing) -> int:
+    return MOST_FINISHED[finishing] if is_copied and consumers == 2 else MOST_ACCUMULATORS[consumers]
 
 
 def warpgroups(plan: object, machine: GpuMachine) -> Reasons:
@@ -147,7 +149,7 @@ def whole_rows(subject: str, count: int, dtype: DType) -> Reasons:
 def registers(plan: ConsumersPlan[Held], machine: GpuMachine) -> Reasons:
     """The sums of a consumer stay in registers."""
     t = plan.tuning
-    most = _most(t.consumers, plan.is_copied, t.swapped, plan.context.is_finished)
+    most = _most(t.consumers, plan.is_copied, plan.context.finishing)
     if plan.accumulators > most:
         (rows, columns), count = t.held, plan.context.summed
         phases = f", {count} phases" if count > 1 else ""

@@ -91,7 +91,7 @@ def _tiles(context: GemmContext, machine: GpuMachine, swapped: bool, least: int)
     for (rows, consumers, pingpong), n in product(ROW_TILES, wide):
         own = rows if pingpong else rows // consumers
         is_thin = (rows >= 2 * c.m and rows > ROWS) or (is_tall(rows) and n < LEAST_OF_TALL)
-        if is_thin or not may_hold(consumers, own * n * c.summed, swapped, c.is_finished):
+        if is_thin or not may_hold(consumers, own * n * c.summed, c.finishing):
             continue
         tuning = WarpgroupTuning(rows, n, k, LEAST_STAGES, consumers, 1, 1, pingpong, swapped, 1)
         plan = tuning.plan(context, machine)

@@ -23,6 +23,7 @@ from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.configuration import TunedProduct
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.finishing import finishing_of, scaling_of
 from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.halo.plan import ImageTuning
 from imbrex.config.kinds import Family
@@ -33,7 +34,7 @@ from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index.map import Dim, layer_over
 from imbrex.index.rule import PassThrough
-from imbrex.ir.chain import finish_of, map_of, named_map
+from imbrex.ir.chain import epilogue_of, map_of, named_map
 from imbrex.ir.element import dtype_of, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
 from imbrex.ir.ops.phases import phase_box_of
@@ -144,8 +145,8 @@ def gemm_context(op: GridwiseGemmOp) -> GemmContext:
     base, _ = map_of(op.c)
     stored = dtype_of(memref_type(base).get_element_type())
     found = context_of(view, product_type(a, b, op.scales)).storing(stored)
-    is_scaled = op.alpha is not None or op.beta is not None
-    found = replace(found, is_finished=is_scaled or finish_of(op.c) is not None)
+    scaling = scaling_of(op.alpha is not None, op.beta is not None)
+    found = replace(found, finishing=max(scaling, finishing_of(epilogue_of(op.c))))
     if op.taps is not None:
         found = replace(found, taps=RowTaps(*op.taps.data))
     return found if op.phases is None else found.of_phases(op.phases.data.of, op.phases.data.lengths)
