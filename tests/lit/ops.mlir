@@ -136,6 +136,7 @@ func.func @shared() {
     %within = miopen.within(%wg) { first = 1, count = 2 } : index
     miopen.signal(%flags[%slot])
     miopen.await(%flags[%slot])
+    miopen.join(%flags[%slot]) { count = 3 }
   }
   func.return
 }
@@ -149,6 +150,7 @@ func.func @shared() {
 // CHECK:         %within = miopen.within(%wg) { first = 1, count = 2 } : index
 // CHECK:         miopen.signal(%flags[%slot]) : memref<3xi32>
 // CHECK-NEXT:    miopen.await(%flags[%slot]) : memref<3xi32>
+// CHECK-NEXT:    miopen.join(%flags[%slot]) { count = 3 } : memref<3xi32>
 
 func.func @warpgroups(%a: memref<640x64xf16>, %b: memref<640x64xf16>, %c: memref<64x64xf16>) {
   %sums = miopen.workspace() : memref<3x4096xf32>

@@ -20,12 +20,12 @@ class Finishing(IntEnum):
 
 
 def finishing_of(epilogue: Epilogue | None) -> Finishing:
-    """By an epilogue."""
+    """What an epilogue keeps; nothing where there is none."""
     if epilogue is None:
         return Finishing.NONE
     return Finishing.MATRIX if "residual" in epilogue.arrays else Finishing.VECTORS
 
 
 def scaling_of(has_alpha: bool, has_beta: bool) -> Finishing:
-    """By alpha other than 1, and beta other than 0."""
+    """What alpha other than 1 keeps, and beta other than 0."""
     return Finishing.MATRIX if has_beta else Finishing.VECTORS if has_alpha else Finishing.NONE
