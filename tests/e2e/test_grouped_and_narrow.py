@@ -113,8 +113,9 @@ def test_windows_of_many_taps_that_are_not_served(direction: int) -> None:
 @pytest.mark.parametrize("direction", [1, 2, 4])
 def test_control_a_tap_that_is_left_out_is_seen(direction: int) -> None:
     small = [Case.of(f"convfp16 {DEPTHWISE[0]} -F {direction}", None, "gfx942", "channel_vectors")]
+    row = "imbrex::widen(wide_filter[workitem * 9 + k_thread_2 + 3])"
     damage = {
-        1: ("wide_filter[workitem * 9 + 4]", "0"),
+        1: (row, f"(k_thread_2 != 1) * {row}"),
         2: ("wide_filter[workitem * 9 + 4]", "0"),
         4: ("+ 4]", "+ 3]"),
     }
