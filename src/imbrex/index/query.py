@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 from math import gcd, prod
-from typing import NamedTuple, assert_never
+from typing import NamedTuple, TypeGuard, assert_never
 
 import numpy as np
 
 from imbrex.index import rule as rules
+from imbrex.index.atom import Atom, Div
 from imbrex.index.digits import row_major
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.map import Map, Point, Step
@@ -93,11 +94,30 @@ def _obstacle(offset: Lin, guards: Sequence[Guard], lane: Lin, w: int) -> Obstac
         return None
     (name,) = lane.variables
     base = offset - lane
-    if base.mentions(name):
+    if base.mentions(name) and (base := _in_one_quotient(base)).mentions(name):
         return Obstacle.APART
     if base.divisor % w:
         return Obstacle.UNALIGNED
     return next((g for g in guards if g.index.mentions(name) and not _is_uniform(g, lane, w)), None)
+
+
+def _in_one_quotient(x: Lin) -> Lin:
+    """The same value, where (s + e / k) / d is (k * s + e) / (k * d): what never reaches k * d then goes."""
+    made = [(_quotient(a.num, a.den.const) if _is_quotient(a) else Lin(((a, 1),), 0), c) for a, c in x.terms]
+    return sum((one * c for one, c in made), lin(x.const))
+
+
+def _quotient(num: Lin, d: int) -> Lin:
+    num = _in_one_quotient(num)
+    for atom, c in num.terms:
+        if c == 1 and _is_quotient(atom):
+            k = atom.den.const
+            return _quotient((num - Lin(((atom, 1),), 0)) * k + atom.num, k * d)
+    return num // d
+
+
+def _is_quotient(atom: Atom) -> TypeGuard[Div]:
+    return isinstance(atom, Div) and atom.den.is_constant
 
 
 def _is_uniform(guard: Guard, lane: Lin, w: int) -> bool:

@@ -257,6 +257,24 @@ def test_a_vector_whose_guard_is_known_from_its_block_moves_as_one() -> None:
     assert moves_as_vector(offset + 1, [Guard(row - 1, 1)], lin(0), 1) is True
 
 
+@pytest.mark.parametrize(("width", "is_legal"), [(2, True), (4, True), (8, False)])
+def test_quotients_of_quotients_are_looked_at_as_one(width: int, is_legal: bool) -> None:
+    """Rows of 7 are counted, then 28 of them: 4 neighbours meet the end of a row, and never that of 196."""
+    block, lane = var("block", 98 // width * 4), var("lane", width)
+    place = block * width + lane
+    start = var("tile", 5) * 56
+    image = (start // 7 + place // 7) // 28
+    offset = image * 1024 + place
+    assert image.mentions("lane")
+    assert moves_as_vector(offset, (), lane, width) == is_legal
+    places = itertools.product(range(5), range(98 // width * 4))
+    images = [
+        {int(image.eval({"tile": tile, "block": number, "lane": i})) for i in range(width)}
+        for tile, number in places
+    ]
+    assert all(len(found) == 1 for found in images) == is_legal, "brute force"
+
+
 def test_control_a_wider_vector_is_seen() -> None:
     for _, map, dim, width in WIDTHS:
         size = dict(map.upper)[dim]

@@ -38,6 +38,13 @@ template <class I, class T> IMBREX_INLINE I saturated(T x) {
   return near <= -T(end) ? I(-int64_t(end)) : I(near);
 }
 
+// c + x (.. + x (b + x a)), of coefficients a to c, the highest power's first.
+template <class... Lower> IMBREX_INLINE float polynomial(float x, float highest, Lower... lower) {
+  float found = highest;
+  ((found = fused(found, x, lower)), ...);
+  return found;
+}
+
 constexpr float log2_of_e = 1.44269502f, log2_of_e_rest = 1.92596299e-8f;
 constexpr float far = 128.f; // e^far is infinity, e^-far is 0
 
@@ -59,26 +66,15 @@ template <bool WithTail> IMBREX_INLINE float silu(float x) { return maximum(x, -
 // ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|), and ln(1 + y) / y by a polynomial, to 0.6 u on [0, 1].
 template <bool WithTail> IMBREX_INLINE float softplus(float x) {
   const float y = exponential<WithTail>(-magnitude(x));
-  float p = 0.00536481850f;
-  p = fused(p, y, -0.0300657693f);
-  p = fused(p, y, 0.0792044997f);
-  p = fused(p, y, -0.137537986f);
-  p = fused(p, y, 0.191536531f);
-  p = fused(p, y, -0.248571634f);
-  p = fused(p, y, 0.333213240f);
-  p = fused(p, y, -0.499996483f);
-  p = fused(p, y, 1.f);
+  const float p = polynomial(y, 0.00536481850f, -0.0300657693f, 0.0792044997f, -0.137537986f, 0.191536531f,
+                             -0.248571634f, 0.333213240f, -0.499996483f, 1.f);
   return fused(p, y, relu(x));
 }
 
 // Near 0, x + x^3 P(x^2), to 0.1 u; elsewhere 1 - 2 / (1 + e^2|x|), which near 0 would lose its last bits.
 IMBREX_INLINE float hyperbolic_tangent(float x) {
   const float size = magnitude(x), y = x * x;
-  float p = -0.00571704470f;
-  p = fused(p, y, 0.0206505861f);
-  p = fused(p, y, -0.0537434965f);
-  p = fused(p, y, 0.133314908f);
-  p = fused(p, y, -0.333332837f);
+  const float p = polynomial(y, -0.00571704470f, 0.0206505861f, -0.0537434965f, 0.133314908f, -0.333332837f);
   const float small = fused(p * y, x, x);
   const float large = fused(-2.f, reciprocal(1.f + power_of_two(size * (2 * log2_of_e))), 1.f);
   return size < 0.625f ? small : with_sign(large, x);
@@ -90,24 +86,10 @@ IMBREX_INLINE float hyperbolic_tangent(float x) {
 // little faster.
 template <bool Full> IMBREX_INLINE float gelu(float x) {
   const float a = minimum(magnitude(x), 16.f);
-  if constexpr (!Full) {
-    float p = -4.09958040e-4f;
-    p = fused(p, a, 6.62742788e-3f);
-    p = fused(p, a, -5.07126339e-2f);
-    p = fused(p, a, -0.461039871f);
-    p = fused(p, a, -1.15049493f);
-    p = fused(p, a, -1.00003207f);
-    return fused(-a, power_of_two(p), relu(x));
-  }
-  float p = -1.42910585e-6f;
-  p = fused(p, a, 2.35706430e-5f);
-  p = fused(p, a, -1.17267366e-4f);
-  p = fused(p, a, -2.85875110e-4f);
-  p = fused(p, a, 7.23239453e-3f);
-  p = fused(p, a, -5.25939092e-2f);
-  p = fused(p, a, -0.459182709f);
-  p = fused(p, a, -1.15110731f);
-  p = fused(p, a, -1.f);
+  const float p = Full ? polynomial(a, -1.42910585e-6f, 2.35706430e-5f, -1.17267366e-4f, -2.85875110e-4f, 7.23239453e-3f,
+                                    -5.25939092e-2f, -0.459182709f, -1.15110731f, -1.f)
+                       : polynomial(a, -4.09958040e-4f, 6.62742788e-3f, -5.07126339e-2f, -0.461039871f, -1.15049493f,
+                                    -1.00003207f);
   return fused(-a, power_of_two(p), relu(x));
 }
 
