@@ -12,9 +12,13 @@ from typing import TypeAlias
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.stmt import (
+    Alloc,
     Await,
+    Barrier,
     Bit,
+    Comment,
     Evaluate,
+    Fill,
     For,
     Join,
     Let,
@@ -25,6 +29,7 @@ from imbrex.lower.stmt import (
     Ref,
     Signal,
     Stmt,
+    View,
 )
 
 __all__ = ["substituted"]
@@ -57,8 +62,10 @@ def substituted(stmt: Stmt, env: Env) -> Stmt:
             return replace(stmt, c=_ref(stmt.c, env), a=_ref(stmt.a, env), b=_ref(stmt.b, env))
         case MatrixMultiply():
             return stmt.mapped(lambda ref: _ref(ref, env))
-        case _:
+        case Comment() | Alloc() | View() | Fill() | Barrier():
             return stmt
+        case _:
+            raise AssertionError(f"no statement of a GPU's waves: {stmt}")
 
 
 def _ref(ref: Ref, env: Env) -> Ref:
