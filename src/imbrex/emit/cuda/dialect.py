@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from imbrex.cached import cached_property
 from imbrex.chip import VECTOR_BYTES
@@ -11,6 +13,11 @@ from imbrex.emit.gpu import reference
 from imbrex.emit.gpu.solver import shared_buffers
 from imbrex.index.expr import Lin, lin
 from imbrex.lower.stmt import Buffer, For, Kernel, Let, Move, Ref, View, walk
+
+WIDE: Final = 4
+"""Elements of a load from which on ptxas would have more loads under way than there are registers for."""
+WIDE_LOADS: Final = 4
+"""Loads of a block of such."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +29,11 @@ class CudaDialect:
     @property
     def has_products(self) -> bool:
         return True
+
+    def next_block(self, loads: int, width: int) -> Sequence[str]:
+        if not loads or (width >= WIDE and loads % WIDE_LOADS):
+            return ()
+        return ("imbrex::keep_block();" if width >= WIDE else "imbrex::next_block();",)
 
     def opening(self) -> list[str]:
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from imbrex.lower.stmt import Buffer, Let, Move, Ref, View
@@ -13,6 +14,12 @@ class Dialect(Protocol):
     @property
     def has_products(self) -> bool:
         """Does it take the product of a column and a row as one?"""
+        ...
+
+    def next_block(self, loads: int, width: int) -> Sequence[str]:
+        """What begins a basic block before a load of `width` neighbours in a long straight text; empty where
+        none is to begin.  loads: how many stand before it.
+        """
         ...
 
     def opening(self) -> list[str]:

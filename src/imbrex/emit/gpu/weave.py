@@ -17,7 +17,7 @@ from imbrex.index.map import Dim, Layer, Step
 from imbrex.index.rule import Merge
 from imbrex.lower.stmt import Alloc, Comment, For, Let, MatrixMultiply, Move, Stmt, View, walk
 
-__all__ = ["Nest", "Woven", "woven"]
+__all__ = ["Nest", "Woven", "global_load", "woven"]
 
 Declared: TypeAlias = Comment | Let | Alloc | View
 
@@ -86,6 +86,13 @@ def woven(body: Sequence[Stmt]) -> list[Stmt | Woven]:
             found.append(stmt)
     close()
     return found
+
+
+def global_load(stmt: Stmt) -> Move | None:
+    """The one move that a statement is, in loops or alone, where that is out of global memory."""
+    nest = _nest(stmt)
+    last = None if nest is None or _source(nest) != "global" else nest.body[-1]
+    return last if isinstance(last, Move) else None
 
 
 def _is_free(product: Nest, run: Sequence[Stmt]) -> bool:

@@ -17,7 +17,7 @@ from imbrex.emit.gpu.outer import outer_of
 from imbrex.emit.gpu.reference import element, guarded_pointer, pointer
 from imbrex.emit.gpu.schedule import in_order
 from imbrex.emit.gpu.turn import turn_of
-from imbrex.emit.gpu.weave import Nest, Woven, woven
+from imbrex.emit.gpu.weave import Nest, Woven, global_load, woven
 from imbrex.lower.stmt import (
     Alloc,
     Await,
@@ -62,6 +62,17 @@ class WorkItem:
 
     def _body(self, stmts: Sequence[Stmt]) -> list[str]:
         return [line for part in woven(stmts) for line in self._part(part)]
+
+    def _in_blocks(self, stmts: Sequence[Stmt]) -> list[str]:
+        """The same, where a compiler minds how long a basic block is: one may begin with each load."""
+        lines, loads = list[str](), 0
+        for part in woven(stmts):
+            load = None if isinstance(part, Woven) else global_load(part)
+            if load is not None:
+                lines += self.dialect.next_block(loads, load.width)
+                loads += 1
+            lines += self._part(part)
+        return lines
 
     def _part(self, part: Stmt | Woven) -> list[str]:
         if not isinstance(part, Woven):
@@ -142,7 +153,8 @@ class WorkItem:
             return [f"imbrex::multiply<{sizes}>({operands});"]
         if not meets(stmt):
             unrolled = "#pragma unroll 1" if stmt.rolled else "#pragma unroll"
-            return [unrolled, c.loop(stmt), *c.indented(self._body(stmt.body)), "}"]
+            body = self._in_blocks(stmt.body) if stmt.rolled else self._body(stmt.body)
+            return [unrolled, c.loop(stmt), *c.indented(body), "}"]
         parts, lines = woven(stmt.body), list[str]()
         if any(isinstance(part, Woven) for part in parts):
             lines = [line for part in parts for line in self._part(part)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from imbrex.cached import cached_property
@@ -32,6 +33,9 @@ class HipDialect:
     @property
     def has_products(self) -> bool:
         return False
+
+    def next_block(self, loads: int, width: int) -> Sequence[str]:
+        return ()
 
     def opening(self) -> list[str]:
         """The arguments that are reached as raw buffers."""

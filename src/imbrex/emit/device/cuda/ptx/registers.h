@@ -18,6 +18,19 @@ template <class T> IMBREX_INLINE void arrived(T &) {}
 IMBREX_INLINE void arrived(float &x) { asm volatile("" : "+f"(x)); }
 IMBREX_INLINE void arrived(double &x) { asm volatile("" : "+d"(x)); }
 
+// Begins a basic block: what NVVM does with one takes longer than in proportion to its length.  The branch is on a
+// number that NVVM does not know; ptxas makes one block of both again.
+IMBREX_INLINE void next_block() {
+  int32_t taken;
+  asm volatile("mov.b32 %0, 0;" : "=r"(taken));
+  if (taken) asm volatile("");
+}
+
+// The same, and ptxas keeps it: no load of the next block is begun in the one before.
+IMBREX_INLINE void keep_block() {
+  if (blockDim.y > 1) asm volatile("trap;"); // workgroups have one dimension
+}
+
 // The compiler may not move an access to a number across this: the matrix unit writes sums, and reads factors, behind its
 // back.
 IMBREX_INLINE void pin(float &x) { asm volatile("" : "+f"(x)::"memory"); }

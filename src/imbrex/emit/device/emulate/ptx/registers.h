@@ -13,6 +13,8 @@ template <int Count> IMBREX_INLINE void give_registers() {
 }
 
 template <class T> IMBREX_INLINE void arrived(T &) {}
+IMBREX_INLINE void next_block() {}
+IMBREX_INLINE void keep_block() {}
 IMBREX_INLINE void pin(float &) {}
 IMBREX_INLINE void pin(int32_t &) {}
 IMBREX_INLINE void pin(uint32_t &) {}
