@@ -5,7 +5,7 @@
     python benchmarks/correction.py TIMES... -o src/imbrex/config/warpgroup/correction.json
 
 TIMES: tables of benchmarks/times.py and of tests/unit/config/warpgroup/data, databases of `imbrex tune`, or
-texts of `imbrex db export`, as they are or by gzip.  It prints how much slower picks are than the fastest
+texts of `imbrex db export` (`imbrex.tuner.time_table`).  It prints how much slower picks are than the fastest
 that was timed, by the model alone, by the networks in use (which have seen the tables that their file names),
 and with `--left-out N` by networks of N fits, each to all but a part of the problems, on that part.  A fit
 needs PyTorch; those of N parts are one, of N times the networks.
@@ -17,33 +17,32 @@ itself, so that networks need not know what a problem as a whole takes.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import sys
-import tempfile
 from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
-from math import log
+from math import inf, log
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 
 from imbrex.chip import WARPGROUPS
-from imbrex.config import configuration
+from imbrex.config.algorithm.choice import plain_of
+from imbrex.config.algorithm.cost import in_all
 from imbrex.config.algorithm.product import Products
+from imbrex.config.configuration import DIRECT, Configuration
+from imbrex.config.context import GemmContext
 from imbrex.config.legal import check
 from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.tiles import TileSchedule
-from imbrex.config.tiles import parse as schedule_of
-from imbrex.config.tuning import parse
 from imbrex.config.warpgroup.correction import (
     CORRECTED_S,
     FARTHEST,
@@ -58,13 +57,14 @@ from imbrex.config.warpgroup.cost import Scheduled, cycles_of
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.terms import Terms, terms
-from imbrex.database.record import Trial
-from imbrex.database.view import rows_in
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d, parse_problem
+from imbrex.tuner.time_table import Time, times_in
 
 SINCE = {"split_k": "2026-11-30"}
 """Since when kernels of a schedule are as they are: their times before that are left out."""
+MOST_COPIED = 0.6
+"""The share of a convolution's time that the model's copies may be."""
 NEAR_BEST = 6.0
 """The power of its time by which a tuning counts less than the fastest of its problem."""
 ALL_COUNT = 0.05
@@ -130,65 +130,52 @@ class Series:
 
 
 def series_of(path: Path) -> Iterator[Series]:
-    """All problems of a table or a database that are corrected and have two tunings and more."""
-    found = _of_table(path) if ".json" in path.suffixes else _of_database(path)
-    timed = defaultdict[tuple[str, Run], dict[tuple[WarpgroupTuning, TileSchedule], float]](dict)
-    for problem, run, tuning, schedule, us, when in found:
-        if isinstance(tuning, WarpgroupTuning) and when >= SINCE.get(schedule.mode, ""):
-            known = timed[problem, run]
-            known[tuning, schedule] = min(us, known.get((tuning, schedule), us))
-    for (problem, (_, kind)), times in timed.items():
-        context = _context(problem)
-        legal = {key: us for key, us in times.items() if not check(key[0], context, WARPGROUPS)}
-        plans = tuple((tuning.plan(context), schedule) for tuning, schedule in legal)
-        if len(plans) > 1 and is_corrected(plans[0][0]):
-            source = path.name.partition(".")[0]
-            times_of = np.log([*legal.values()])
-            yield Series(f"{source}, {kind}" if kind else source, problem, plans, times_of)
+    """All problems of a table or a database that have two tunings and more which are corrected.  A
+    convolution's tunings are of all its algorithms, without what those copy.
+    """
+    timed = defaultdict[tuple[str, int, str], dict[tuple[WarpgroupPlan, TileSchedule], float]](dict)
+    for one in times_in(path):
+        plan, copied_us = _plan(one)
+        if plan is not None and is_corrected(plan) and copied_us <= MOST_COPIED * one.us:
+            known, key = timed[one.problem, one.run, one.kind], (plan, one.schedule)
+            known[key] = min(one.us - copied_us, known.get(key, inf))
+    source = path.name.partition(".")[0]
+    for (problem, _, kind), times in timed.items():
+        if len(times) > 1:
+            name = f"{source}, {kind}" if kind else source
+            yield Series(name, problem, tuple(times), np.log([*times.values()]))
 
 
-Run: TypeAlias = tuple[int, str]
-"""What times compare within: a number, and the kind of its problem, if it is known."""
-Time: TypeAlias = tuple[str, Run, Any, TileSchedule, float, str]
-"""Problem, run, tuning, schedule, us, and when, if it is known."""
+def _plan(one: Time) -> tuple[WarpgroupPlan | None, float]:
+    """Its plan, None where it is of no interest or not legal today, and the microseconds of its copies."""
+    if not isinstance(one.tuning, WarpgroupTuning) or one.when < SINCE.get(one.schedule.mode, ""):
+        return None, 0.0
+    product = _product(one.problem, one.outlined)
+    if product is None or check(one.tuning, product.context, WARPGROUPS):
+        return None, 0.0
+    return one.tuning.plan(product.context), product.copied_us
 
 
-def _of_table(path: Path) -> Iterator[Time]:
-    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    table = json.loads(data)
-    when = table.get("when", "")
-    for number, row in enumerate(table["series"]):
-        run = number, row.get("kind", "")
-        for tuning, schedule, us in row["measured"]:
-            yield row["problem"], run, parse(f"v1:warpgroup:{tuning}"), schedule_of(schedule), us, when
+@dataclass(frozen=True)
+class Product:
+    """The one product that a problem comes to.  copied_us: what the model says of the copies beside it."""
+
+    context: GemmContext
+    copied_us: float
 
 
-def _of_database(path: Path) -> Iterator[Time]:
-    if path.suffix == ".gz":
-        with tempfile.NamedTemporaryFile(suffix=".txt") as file:
-            file.write(gzip.decompress(path.read_bytes()))
-            file.flush()
-            rows = rows_in(Path(file.name))
-    else:
-        rows = rows_in(path)
-    for unit, record in rows:
-        if isinstance(record, Trial) and record.status == "ok" and record.median_ns:
-            chosen = configuration.parse(record.configuration)
-            if chosen.algorithm in ("direct", "v4r4", "v4r1") and len(chosen.products) == 1:
-                (product,) = chosen.products
-                us = record.median_ns / 1e3
-                yield unit.problem, (0, ""), product.tuning, product.schedule, us, record.when
-
-
-def _context(text: str) -> Any:
-    """The one product that a problem comes to where nothing is copied."""
+@cache
+def _product(text: str, outlined: Configuration | None) -> Product | None:
+    """outlined: None for what becomes of a problem where nothing is copied."""
     (problem,) = parse_problem(text)
-    plain = "v4r1" if isinstance(problem, Conv2d) and problem.direction == "backward_data" else "v4r4"
-    algorithm = plain if isinstance(problem, Conv2d) else "direct"
-    made = products(problem, outline(Request(problem, WARPGROUPS, WARPGROUPS.name), algorithm), WARPGROUPS)
-    assert isinstance(made, Products)
+    request = Request(problem, WARPGROUPS, WARPGROUPS.name)
+    of = outlined or outline(request, plain_of(problem) if isinstance(problem, Conv2d) else DIRECT)
+    made = products(problem, of, WARPGROUPS)
+    if not isinstance(made, Products) or len(made.products) != 1:
+        return None
     (found,) = made.products
-    return found.context
+    copied = in_all(request, of.algorithm, made, 0.0) / rates_of(WARPGROUPS).clock_hz
+    return Product(found.context, copied * 1e6)
 
 
 def fitted(series: Iterable[Series], folds: int = 0, seed: int = 0) -> list[Networks]:

@@ -12,13 +12,10 @@ stopped or the budget is spent.
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import os
 import signal
 import sys
 import time
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,13 +23,12 @@ from typing import Any
 
 from imbrex.bench.gpu.lot import KINDS, OTHER_KINDS
 from imbrex.bench.lot import drawn_lot
-from imbrex.config.configuration import parse
-from imbrex.config.tuning import text as tuning_text
 from imbrex.database import device_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import target_of
 from imbrex.problem import problem_text
 from imbrex.run.cuda.driver import require_gpu
+from imbrex.tuner.time_table import table
 from imbrex.tuner.times import Product, Timed, times
 from imbrex.whole_file import write_bytes
 
@@ -96,26 +92,8 @@ def drawn(options: argparse.Namespace) -> dict[Product, str]:
 def about_of(options: argparse.Namespace) -> dict[str, Any]:
     """What a table says of itself."""
     name, day = device_of(target_of(options.target)).name, datetime.now(UTC).date().isoformat()
-    about = f"products by lot {options.lot} on an {name}, {day}: [tuning, schedule, us], medians in turn"
+    about = f"products by lot {options.lot} on an {name}, {day}: [configuration, us], medians in turn"
     return {"about": f"{about} over rotating arrays", "when": day, "gpu": name}
-
-
-def table(about: dict[str, Any], found: Iterable[tuple[str, Timed]]) -> bytes:
-    """The text of a table, packed; a line for each product."""
-    rows = [json.dumps(row(*pair), separators=(",", ":")) for pair in found if pair[1].microseconds]
-    head = ",\n".join(f"{json.dumps(key)}:{json.dumps(value)}" for key, value in about.items())
-    body = ",\n".join(rows)
-    return gzip.compress(f'{{{head},\n"series":[\n{body}\n]}}\n'.encode(), mtime=0)
-
-
-def row(kind: str, one: Timed) -> dict[str, Any]:
-    """What `correction.py` reads of a product, the model's pick first."""
-    measured: list[tuple[str, str, float]] = []
-    for text, us in one.microseconds.items():
-        (product,) = parse(text).products
-        tuning = tuning_text(product.tuning).removeprefix("v1:warpgroup:")
-        measured.append((tuning, str(product.schedule), round(us, 3)))
-    return {"problem": one.product.problem, "kind": kind, "measured": measured}
 
 
 def line(one: Timed) -> str:

@@ -1,5 +1,5 @@
-"""Times: configurations of matrix products, chosen apart from each other, compiled by several processes, and
-timed in turn on the GPU that is here.  A model is fitted to how those of one product differ.
+"""Times: configurations of products and convolutions, chosen apart from each other, compiled by several
+processes, and timed in turn on the GPU that is here.  A model is fitted to how those of one problem differ.
 
     a product -> its configurations, compiled (several processes) -> checked, then timed in turn (one process)
 
@@ -20,11 +20,12 @@ from typing import Any, Final, TypeAlias
 from imbrex.bench.gpu.replay import Replay, recorded, replay_contest
 from imbrex.bench.gpu.rotation import Rotation, rotation
 from imbrex.config.candidates import Candidate, candidates
-from imbrex.config.configuration import DIRECT
+from imbrex.config.configuration import DIRECT, Configuration
+from imbrex.config.halo.plan import WindowTuning
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel, compile, target_of
-from imbrex.problem import parse_problem
+from imbrex.problem import Gemm, parse_problem
 from imbrex.run.host_machine import host_machine
 from imbrex.run.isolated import Failed, Isolated
 from imbrex.run.workers import Workers
@@ -133,7 +134,8 @@ def prepared(product: Product) -> Prepared:
     """Chooses and compiles: what a process of its own does."""
     (problem,) = parse_problem(product.problem)
     target = target_of(product.target)
-    request = replace(request_of(problem, target, 1, host_machine()), algorithm=DIRECT)
+    algorithm = DIRECT if isinstance(problem, Gemm) else None
+    request = replace(request_of(problem, target, 1, host_machine()), algorithm=algorithm)
     chosen = apart(candidates(request).ranked, product.count, Random(product.seed))
     refused = dict[str, str]()
     for each in chosen:
@@ -147,10 +149,10 @@ def prepared(product: Product) -> Prepared:
 
 
 def apart(ranked: Sequence[Candidate], count: int, random: Random) -> list[Candidate]:
-    """So many of a product's candidates up to FARTHEST: the pick, the cheapest of each family of schedules,
-    the cheapest of other tiles, and others by lot, cheaper ones rather.
+    """So many of a problem's candidates up to FARTHEST: the pick, the cheapest of each algorithm and family
+    of schedules, the cheapest of other tiles, and others by lot, cheaper ones rather.
     """
-    near = [one for one in ranked if _is_product(one) and one.cycles <= FARTHEST * ranked[0].cycles]
+    near = [one for one in ranked if _multiplies(one) and one.cycles <= FARTHEST * ranked[0].cycles]
     kinds = dict[Any, Candidate]()
     for one in near:
         kinds.setdefault((*_tile(one), _family(one), _cluster(one)), one)
@@ -170,27 +172,33 @@ def apart(ranked: Sequence[Candidate], count: int, random: Random) -> list[Candi
     return list(chosen)
 
 
-def _is_product(one: Candidate) -> bool:
-    return isinstance(one.configuration.products[0].tuning, WarpgroupTuning)
+def _multiplies(one: Candidate) -> bool:
+    """Is it of matrix instructions?  Convolutions have candidates of windows, too, products have none."""
+    return any(isinstance(each.tuning, WarpgroupTuning | WindowTuning) for each in one.configuration.products)
 
 
-def _tuning(one: Candidate) -> WarpgroupTuning:
+def _tile(one: Candidate) -> tuple[Any, ...]:
     tuning = one.configuration.products[0].tuning
-    assert isinstance(tuning, WarpgroupTuning), tuning
-    return tuning
+    if not isinstance(tuning, WarpgroupTuning):
+        return _algorithm(one), tuning
+    return _algorithm(one), tuning.m_per_block, tuning.n_per_block, tuning.swapped
 
 
-def _tile(one: Candidate) -> tuple[int, int, bool]:
-    return _tuning(one).m_per_block, _tuning(one).n_per_block, _tuning(one).swapped
+def _cluster(one: Candidate) -> tuple[int, int, bool] | None:
+    tuning = one.configuration.products[0].tuning
+    if not isinstance(tuning, WarpgroupTuning):
+        return None
+    return tuning.cluster_m, tuning.cluster_n, tuning.pingpong
 
 
-def _cluster(one: Candidate) -> tuple[int, int, bool]:
-    return _tuning(one).cluster_m, _tuning(one).cluster_n, _tuning(one).pingpong
-
-
-def _family(one: Candidate) -> str:
+def _family(one: Candidate) -> tuple[Configuration, str]:
     mode = one.configuration.products[0].schedule.mode
-    return mode if mode in FAMILIES else "even"
+    return _algorithm(one), mode if mode in FAMILIES else "even"
+
+
+def _algorithm(one: Candidate) -> Configuration:
+    """How the problem becomes products, whatever multiplies them."""
+    return replace(one.configuration, products=())
 
 
 def timed(found: Prepared) -> Timed:

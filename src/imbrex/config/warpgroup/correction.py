@@ -9,8 +9,8 @@ know a tuning by `Terms`, numbers without a unit that the model has anyway.
 
 Laws: a correction ranks tunings of one problem and says nothing of the problem as a whole.  It is of the
 model by the machine table's own rates, so that a calibration adds to it.  What is over NEARLY behind by the
-model stays behind, and windows, types of other sizes, operands that lanes load and times out of CORRECTED_S
-stay as they are: there nothing was gained, or no time was known.
+model stays behind, and windows of bytes, types of other sizes, operands that lanes load and times out of
+CORRECTED_S stay as they are: there nothing was gained, or no time was known.
 
 Source: Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016 (SiLU); Lakshminarayanan and others, "Simple
 and Scalable Predictive Uncertainty Estimation using Deep Ensembles", 2017 (means of networks).
@@ -47,9 +47,10 @@ NEARLY: Final = 1.4
 """Cycles over the fewest up to which candidates of a problem are corrected."""
 CORRECTED_BITS: Final = (8, 16)
 """Bits of an element.  The same networks serve both: fitted to 16 alone, they halve what picks of 8 lose."""
-CORRECTED_S: Final = (4e-6, 8e-4)
-"""Modelled time of what is corrected: the launch is most of what is shorter, and times that networks were
-fitted to end at a millisecond."""
+CORRECTED_WINDOW_BITS: Final = (16,)
+"""The same of products of windows."""
+CORRECTED_S: Final = (2e-6, 8e-4)
+"""Modelled time of what is corrected: times that networks were fitted to begin and end there."""
 FARTHEST: Final = 4.0
 """Standard deviations from the mean of all times' terms up to which networks know a difference."""
 FILE: Final = Path(__file__).with_name("correction.json")
@@ -92,11 +93,11 @@ def inputs(known: Terms) -> Numbers:
 
 
 def is_corrected(plan: WarpgroupPlan) -> bool:
-    """Is it of a product that times tell enough of: of 8 or 16 bits, which the copy engine brings, and no
-    window's?
+    """Is it of a product that times tell enough of: of 8 or 16 bits, windows of 16, which the copy engine
+    brings?
     """
-    is_timed = plan.context.dtype.bits in CORRECTED_BITS and all(plan.copied)
-    return is_timed and not Tile(plan).is_walked
+    bits = CORRECTED_WINDOW_BITS if Tile(plan).is_walked else CORRECTED_BITS
+    return plan.context.dtype.bits in bits and all(plan.copied)
 
 
 def corrects(some: Tunings) -> bool:
@@ -110,12 +111,14 @@ def log_correction(plan: WarpgroupPlan, schedule: TileSchedule) -> float:
     """The logarithm of what the cycles of the model are to be multiplied by."""
     if not is_corrected(plan):
         return 0.0
-    return _log_correction(plan.tuning, plan.context, schedule)
+    return _log_correction(plan.tuning, plan.context, plan.context.details, schedule)
 
 
 @lru_cache(maxsize=4096)
-def _log_correction(tuning: WarpgroupTuning, context: GemmContext, schedule: TileSchedule) -> float:
-    """The same of a product of no windows, of which equal contexts are alike in all."""
+def _log_correction(
+    tuning: WarpgroupTuning, context: GemmContext, details: tuple[object, ...], schedule: TileSchedule
+) -> float:
+    """details: the context's."""
     known = terms(Scheduled.of(tuning.plan(context), schedule))
     return float(_networks().predicted(inputs(known))[0]) if _is_in_time(2 ** known.cycles[0]) else 0.0
 

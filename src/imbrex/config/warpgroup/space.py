@@ -65,7 +65,7 @@ def legal_tunings(context: GemmContext, machine: GpuMachine) -> Tunings | None:
         if tiles:
             found = _clustered([Tile(plan) for plan in tiles])
             usual = found.taken(~found.column(_is_large))
-            is_timed = context.dtype.bits == TIMED_BITS and corrects(usual)
+            is_timed = context.dtype.bits == TIMED_BITS and not found.tiles[0].is_walked and corrects(usual)
             return found if is_timed else usual if len(usual) else None
     return None
 

@@ -35,7 +35,8 @@ class Terms(NamedTuple):
     inside a sector; c_inside: do C's?  c_along: do its columns lie together?  results, start, fix_up, loads:
     of all cycles, what C takes of memory, and the slowest way of loads of the steps.  next_tile: a tile that
     follows another, whose loads go on while the other is stored, over one that is alone.  a_alike, b_alike:
-    neighbours that load the same.
+    neighbours that load the same.  a_walked, b_walked: seen through windows.  step_bytes: of a step of K;
+    a_row, b_row: of a row in shared memory, which is what the copy engine brings at a time.
     """
 
     rows: Column
@@ -83,6 +84,11 @@ class Terms(NamedTuple):
     b_alike: Column
     next_tile: Column
     padded_k: Column
+    a_walked: Column
+    b_walked: Column
+    step_bytes: Column
+    a_row: Column
+    b_row: Column
 
 
 def terms(scheduled: Scheduled) -> Terms:
@@ -177,9 +183,18 @@ def _of_rows(step: Steps) -> dict[str, Column]:
         "b_inside": of.column(lambda tile: tile.b.rows.inside),
         "c_along": of.column(_c_along),
         "c_inside": of.column(_c_inside),
+        "a_walked": of.column(lambda tile: tile.a.rows.is_walked),
+        "b_walked": of.column(lambda tile: tile.b.rows.is_walked),
+        "step_bytes": np.log2(of.column(_step_bytes)),
+        "a_row": np.log2(of.column(lambda tile: tile.plan.a_tile.row_bytes)),
+        "b_row": np.log2(of.column(lambda tile: tile.plan.b_tile.row_bytes)),
         "a_alike": np.log2(a_alike),
         "b_alike": np.log2(b_alike),
     }
+
+
+def _step_bytes(tile: Tile) -> float:
+    return tile.plan.tuning.k_per_block * tile.plan.context.dtype.bytes
 
 
 def _c_along(tile: Tile) -> bool:
