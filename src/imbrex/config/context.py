@@ -131,6 +131,12 @@ class GemmContext:
         a, b = self.dtype.packs
         return a.bytes, b.bytes
 
+    @cached_property
+    def lds_bytes(self) -> tuple[int, int]:
+        """The same in LDS of a GPU, from one element to the next."""
+        a, b = self.dtype.packs
+        return a.in_lds.bytes, b.in_lds.bytes
+
     @property
     def stored_bytes(self) -> int:
         """Bytes of an element of C in memory."""

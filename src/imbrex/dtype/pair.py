@@ -7,6 +7,9 @@ Elements of A and of B may be of different bits, and memory may hold other packs
 counts packs of as many neighbours of both as the longer pack has: 2 for 8 bits by 4, 16 where one has 6.
 `packs` are the two types of elements that are so counted: the same memory as the arrays', in larger packs,
 rows of PACKED, which no array has.
+
+LDS holds packs of 12 bytes 16 from one to the next, in rows of HELD: so loads past the registers put them
+there, and reads that transpose want them.
 """
 
 from __future__ import annotations
@@ -16,9 +19,9 @@ from dataclasses import replace
 from itertools import permutations
 from typing import Final
 
-from imbrex.dtype.row import DTYPES, PACKED, PAIRS, DType
+from imbrex.dtype.row import DTYPES, HELD, PACKED, PAIRS, DType
 
-__all__ = ["SCALED", "fill_pairs", "microscaled", "product_of", "product_of_packs", "scaled"]
+__all__ = ["SCALED", "fill_held", "fill_pairs", "microscaled", "product_of", "product_of_packs", "scaled"]
 
 SCALED: Final = 32
 """Neighbours along k that share a scale."""
@@ -46,6 +49,18 @@ def fill_pairs(family: Sequence[DType]) -> None:
         for of in made.operands:
             if of.pack < made.pack:
                 PACKED[of.name, made.pack] = _repacked(of, made.pack)
+
+
+def fill_held(packs: Sequence[DType]) -> None:
+    """Puts what LDS holds of packs of 12 bytes into HELD."""
+    for of in packs:
+        if of.bytes == 12:
+            HELD[of.name] = replace(
+                of, name=f"{of}_held", in_memory=of, padded_bytes=16, is_operand=False,
+                array_row=of.in_array.name, c_name=f"imbrex::held<{of.c_name}>",
+                mlir_name=f"vector<1x{of.mlir_name.removeprefix('vector<')}", dlpack_code=None,
+                tensor_map=None, miopen=None, hipblaslt=None, aliases=(),
+            )  # fmt: skip
 
 
 def _paired(a: DType, b: DType, own: tuple[str, str]) -> DType:
@@ -78,7 +93,7 @@ def product_of(a: DType, b: DType) -> DType | None:
 def product_of_packs(a: DType, b: DType) -> DType | None:
     """The same of elements as a kernel counts them; None also where it would count others of such arrays."""
     found = product_of(a.in_array, b.in_array)
-    return found if found is not None and found.packs == (a, b) else None
+    return found if found is not None and found.packs == (a.loaded, b.loaded) else None
 
 
 def microscaled(of: DType) -> DType | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from imbrex.cached import cached_property
 
-__all__ = ["DTYPES", "PACKED", "PAIRS", "PANELS", "DType"]
+__all__ = ["DTYPES", "HELD", "PACKED", "PAIRS", "PANELS", "DType"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,7 +27,8 @@ class DType:
     one that IEEE 754 would have.  read_bits: of the significand that a product reads, where they are fewer
     than memory holds.  element_name: of a microscaled type, in `DTYPES`.  pair: elements of A and of B where
     they differ, in `DTYPES`; bits are then those of the wider one, and pack is what a kernel counts k in.
-    array_row: of a row of PACKED, that of the arrays of these elements.  is_operand: are there products of
+    array_row: of a row of PACKED, that of the arrays of these elements.  in_memory: of a row of HELD, that of
+    the packs that it holds; padded_bytes: from one to the next of these.  is_operand: are there products of
     it?  tensor_map: CUtensorMapDataType; None where there is none.  miopen, hipblaslt, compute: what
     MIOpenDriver calls a convolution of this type, and hipblaslt-bench a matrix of it and arithmetic in it.
     aliases: other names that users may give.
@@ -49,6 +50,8 @@ class DType:
     element_name: str | None = None
     pair: tuple[str, str] | None = None
     array_row: str | None = None
+    in_memory: DType | None = None
+    padded_bytes: int | None = None
     pack: int = 1
     is_operand: bool = True
     tensor_map: str | None = None
@@ -67,7 +70,7 @@ class DType:
     @property
     def bytes(self) -> int:
         """Bytes of one element of an array, or of a pack; of two types of elements, those of the wider."""
-        return self.bits * self.pack // 8
+        return self.padded_bytes or self.bits * self.pack // 8
 
     @property
     def is_half(self) -> bool:
@@ -108,6 +111,16 @@ class DType:
         return self if self.array_row is None else DTYPES[self.array_row]
 
     @property
+    def in_lds(self) -> DType:
+        """The row of these elements in LDS of a GPU."""
+        return HELD.get(self.name, self)
+
+    @property
+    def loaded(self) -> DType:
+        """The row of these elements in memory and registers."""
+        return self.in_memory or self
+
+    @property
     def exchanged(self) -> DType:
         """The type of the transposed product, in which B plays A."""
         if self.pair is None:
@@ -118,7 +131,14 @@ class DType:
     @property
     def single_mlir_name(self) -> str:
         """What MLIR calls one element of a pack."""
-        return self.mlir_name.removeprefix(f"vector<{self.pack}x").removesuffix(">")
+        return self.mlir_name.removeprefix("vector<").removesuffix(">").rsplit("x", 1)[-1]
+
+    @property
+    def mlir_shape(self) -> tuple[int, ...]:
+        """The shape of MLIR's vector of a pack; none of a single element."""
+        if not self.mlir_name.startswith("vector<"):
+            return ()
+        return tuple(map(int, self.mlir_name.removeprefix("vector<").split("x")[:-1]))
 
     @property
     def array_name(self) -> str:
@@ -191,3 +211,5 @@ PANELS: Final = dict[str, DType]()
 """Types of which no array is, but panels of a narrower one that some unit multiplies, by name."""
 PACKED: Final = dict[tuple[str, int], DType]()
 """Elements in larger packs than their arrays', by the row of these and what a pack has."""
+HELD: Final = dict[str, DType]()
+"""Packs of 12 bytes as LDS holds them, 16 from one to the next, by the row of these packs."""

@@ -146,9 +146,9 @@ def woven(
 def _units(plan: XdlopsPlan, tiles: WaveTiles) -> tuple[list[list[Operation]], Operation, int]:
     """The reads of LDS that a pack of A and one of B take; a product, how many two packs take."""
     used, reads = tiles.instruction, list[list[Operation]]()
-    for copy in (plan.a_copy, plan.b_copy):
-        width = plan.tuning.kpack * copy.element_bytes
-        is_short = plan.turned(copy) or VECTOR_BYTES % copy.element_bytes
+    for copy, size in zip((plan.a_copy, plan.b_copy), plan.oriented.lds_bytes, strict=True):
+        width = plan.tuning.kpack * size
+        is_short = plan.turned(copy)
         pieces = max(1, width // (TURNED_BYTES if is_short else VECTOR_BYTES))
         reads.append([operation("read", lane_bytes=max(NARROWEST, width // pieces))] * pieces)
     clocks = used.cycles[plan.machine.chip]

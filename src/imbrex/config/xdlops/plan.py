@@ -219,7 +219,7 @@ class XdlopsPlan:
         split, turned = None if self.tuning.is_direct else copy.split, self.turned(copy)
         write, machine = copy.data_per_write, self.machine
         taps = None if self.taps is None else self.taps[0 if side == "m" else 1]
-        size = copy.element_bytes
+        size = self.oriented.lds_bytes[0 if side == "m" else 1]
         return LdsTile(self.wave_tiles, side, copy.k, copy.d, size, split, write, machine, turned, taps)
 
     @cached_property
@@ -239,9 +239,10 @@ class XdlopsPlan:
         a, b = self.a_copy, self.b_copy
         elements = a.k * a.d, b.k * b.d
         if self.tuning.lds == "padded":
-            of_a, of_b = self.lds_layouts
-            elements = of_a.elements(a.k, a.d), of_b.elements(b.k, b.d)
-        return elements[0] * a.element_bytes, elements[1] * b.element_bytes
+            layouts = self.lds_layouts
+            elements = layouts[0].elements(a.k, a.d), layouts[1].elements(b.k, b.d)
+        of_a, of_b = self.oriented.lds_bytes
+        return elements[0] * of_a, elements[1] * of_b
 
     @property
     def lds_bytes(self) -> int:

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, SSAValue
 from imbrex.config.block_plan import WavesMultiply
 from imbrex.index.map import Dim, Map
 from imbrex.ir.chain import names_of
-from imbrex.ir.element import element_bytes
+from imbrex.ir.element import element_bytes, loaded
 from imbrex.ir.ops.block import BlockwiseGemmOp
 from imbrex.ir.ops.matrix import SCALE_WORDS, MfmaOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
@@ -175,7 +175,7 @@ def _packs(value: SSAValue, side: Side, cut: WaveTiles, turned: str, viewed: Vie
     dims = [Dim(name, size or 0) for name, size in zip(("k", side), shape_of(value), strict=True)]
     fragment = viewed(value, wave.fragment(dims, cut, side), f"fragment_{OPERAND[side]}")
     shape = [cut.tiles(side), cut.kpack]
-    registers = run.alloc(f"thread_{OPERAND[side]}", element_of(value), shape, PRIVATE)
+    registers = run.alloc(f"thread_{OPERAND[side]}", loaded(element_of(value)), shape, PRIVATE)
     slots, is_turned = _slots(registers, side, cut, run), OPERAND[side] in turned
     return _Packs(fragment, registers, slots, cut.tiles(side), is_turned)
 
@@ -196,7 +196,7 @@ def _read(
     cut: WaveTiles, item: SSAValue, packs: _Packs, k_outer: SSAValue, into: Run, tile: SSAValue
 ) -> None:
     operands = [packs.fragment, [item, k_outer, tile], packs.registers, [tile]]
-    size = element_bytes(element_of(packs.registers))
+    size = element_bytes(element_of(packs.fragment))
     given = properties({"vector": lds.pack_of(cut.kpack, size)})
     if packs.turned:
         given = properties({"vector": wave.TURNED_BYTES // size, "turned": True})

@@ -15,4 +15,9 @@ using f8e4m3fn_x2 = packed<f8e4m3fn, 8, 2>;
 using f8e4m3fn_x16 = packed<f8e4m3fn, 8, 16>;
 using f8e5m2_x2 = packed<f8e5m2, 8, 2>;
 using f8e5m2_x16 = packed<f8e5m2, 8, 16>;
+
+// A pack of 12 bytes in LDS, 16 from one to the next.
+template <class Pack> struct alignas(16) held {
+  Pack pack;
+};
 } // namespace imbrex

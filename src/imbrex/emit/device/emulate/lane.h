@@ -11,6 +11,10 @@ namespace imbrex {
 template <class D, class S> IMBREX_INLINE D converted(S x) {
   if constexpr (__is_same(D, S))
     return x;
+  else if constexpr (__is_same(D, held<S>))
+    return D{x};
+  else if constexpr (__is_same(S, held<D>))
+    return x.pack;
   else
     return narrow_to<D>::from(widen(x));
 }
@@ -20,7 +24,7 @@ template <class T> IMBREX_INLINE void fill(T *p, int count, decltype(widen(T{}))
 }
 
 // To all W elements, or to the 16 bytes of the widest access: more of them only leave registers, narrowed.  12 bytes
-// are three words, 24 three pairs.
+// are three words.
 template <int W, class P> IMBREX_INLINE void expect_aligned(const P *p) {
   constexpr size_t bytes = W * sizeof(P), power = bytes & -bytes;
   if (reinterpret_cast<uintptr_t>(p) % (power < 16 ? power : 16) != 0) __builtin_trap();
@@ -42,7 +46,8 @@ template <int W, class T> IMBREX_INLINE void gain(T *dst, const T *src) {
 // What a lane of a wave moves from global memory to LDS past its registers; zero where the source does not exist.
 // The hardware takes the place of lane 0, `first`, and puts the others behind it in order: any other place stops the
 // program.
-template <int W, class T> IMBREX_INLINE void move_direct(T *dst, const T *src, bool exists, int lane, T *&first) {
+template <int W, class D, class S>
+IMBREX_INLINE void move_direct(D *dst, const S *src, bool exists, int lane, D *&first) {
   if (lane == 0) first = dst;
   if (dst != first + lane * W) __builtin_trap();
   move<W>(dst, src, exists);
