@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from imbrex.cached import cached_property
 
-__all__ = ["DTYPES", "HELD", "PACKED", "PAIRS", "PANELS", "DType"]
+__all__ = ["ACROSS", "BLOCK", "DTYPES", "HELD", "PACKED", "PAIRS", "PANELS", "DType"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,7 +28,8 @@ class DType:
     than memory holds.  element_name: of a microscaled type, in `DTYPES`.  pair: elements of A and of B where
     they differ, in `DTYPES`; bits are then those of the wider one, and pack is what a kernel counts k in.
     array_row: of a row of PACKED, that of the arrays of these elements.  in_memory: of a row of HELD, that of
-    the packs that it holds; padded_bytes: from one to the next of these.  is_operand: are there products of
+    the packs that it holds; padded_bytes: from one to the next of these.  across: of a product, operands, of
+    "ab", whose packs lie along m or n; of a row of ACROSS, "k".  is_operand: are there products of
     it?  tensor_map: CUtensorMapDataType; None where there is none.  miopen, hipblaslt, compute: what
     MIOpenDriver calls a convolution of this type, and hipblaslt-bench a matrix of it and arithmetic in it.
     aliases: other names that users may give.
@@ -52,6 +53,7 @@ class DType:
     array_row: str | None = None
     in_memory: DType | None = None
     padded_bytes: int | None = None
+    across: str = ""
     pack: int = 1
     is_operand: bool = True
     tensor_map: str | None = None
@@ -96,14 +98,23 @@ class DType:
         """The types of the elements of A and of B."""
         if self.pair is not None:
             return DTYPES[self.pair[0]], DTYPES[self.pair[1]]
-        own = self if self.element_name is None else DTYPES[self.element_name]
+        name = self.element_name or self.name.removesuffix(f"_across_{self.across}")
+        own = DTYPES.get(name, self) if self.element_name or self.across else self
         return own, own
 
     @cached_property
     def packs(self) -> tuple[DType, DType]:
         """A's and B's elements in packs of as many neighbours along k, as a kernel counts them."""
-        a, b = (PACKED.get((of.name, self.pack), of) for of in self.operands)
+        a, b = (
+            ACROSS[of.name] if role in self.across else PACKED.get((of.name, self.pack), of)
+            for role, of in zip("ab", self.operands, strict=True)
+        )
         return a, b
+
+    @property
+    def along_k(self) -> DType:
+        """The row of packs along k that become of these in a lane's registers."""
+        return PACKED.get((self.in_array.name, self.pack), self.in_array) if self.across else self.loaded
 
     @property
     def in_array(self) -> DType:
@@ -123,10 +134,20 @@ class DType:
     @property
     def exchanged(self) -> DType:
         """The type of the transposed product, in which B plays A."""
-        if self.pair is None:
+        found = self
+        if self.pair is not None:
+            own = self.pair[::-1], self.is_microscaled
+            found = next(t for t in PAIRS.values() if (t.pair, t.is_microscaled) == own)
+        if not self.across:
+            return found
+        return found.lying({"a": "b", "b": "a", "ab": "ab"}[self.across])
+
+    def lying(self, across: str) -> DType:
+        """The product of such packs where those of these operands, of "ab", lie along m or n."""
+        if not across:
             return self
-        own = self.pair[::-1], self.is_microscaled
-        return next(t for t in PAIRS.values() if (t.pair, t.is_microscaled) == own)
+        name = self.name.removesuffix(f"_across_{self.across}")
+        return replace(self, name=f"{name}_across_{across}", across=across, pack=BLOCK)
 
     @property
     def single_mlir_name(self) -> str:
@@ -203,6 +224,9 @@ class DType:
         return (2.0 - 2.0 ** (1 - self.significand_bits)) * 2.0 ** (1 - self.min_exponent)
 
 
+BLOCK: Final = 16
+"""Rows and columns of a block of packs that lie across k: each of 16 neighbours along m or n at one k."""
+
 DTYPES: Final = dict[str, DType]()
 """Every row by its name, filled where the rows are."""
 PAIRS: Final = dict[str, DType]()
@@ -213,3 +237,5 @@ PACKED: Final = dict[tuple[str, int], DType]()
 """Elements in larger packs than their arrays', by the row of these and what a pack has."""
 HELD: Final = dict[str, DType]()
 """Packs of 12 bytes as LDS holds them, 16 from one to the next, by the row of these packs."""
+ACROSS: Final = dict[str, DType]()
+"""Packs of 16 neighbours along m or n, by the row of the array of these elements."""

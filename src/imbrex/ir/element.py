@@ -8,12 +8,15 @@ from typing import Final, TypeAlias, cast
 from xdsl.dialects.builtin import AnyFloat, Builtin, FloatAttr, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute
 
-from imbrex.dtype import DTYPES, HELD, PACKED, PANELS, DType
+from imbrex.dtype import ACROSS, DTYPES, HELD, PACKED, PANELS, DType
 
 Zero: TypeAlias = IntegerAttr[IntegerType] | FloatAttr[AnyFloat]
 
 BY_MLIR_NAME: Final[dict[str, DType]] = {
-    t.mlir_name: t for rows in (DTYPES, PACKED, HELD, PANELS) for t in rows.values() if not t.is_microscaled
+    t.mlir_name: t
+    for rows in (DTYPES, PACKED, ACROSS, HELD, PANELS)
+    for t in rows.values()
+    if not t.is_microscaled
 }
 _SINGLE: Final = {t.single_mlir_name for t in BY_MLIR_NAME.values()}
 FLOATS: Final[dict[str, type[AnyFloat]]] = {
@@ -48,6 +51,12 @@ def loaded(element: Attribute) -> Attribute:
     """What memory and registers have of an element type that LDS holds."""
     of = dtype_of(element)
     return element if of.loaded == of else element_of(of.loaded)
+
+
+def along_k(element: Attribute) -> Attribute:
+    """What a lane's registers have of an element type of LDS: packs along k."""
+    of = dtype_of(element)
+    return element if of.along_k == of else element_of(of.along_k)
 
 
 def accumulator_type(element: Attribute) -> Attribute:

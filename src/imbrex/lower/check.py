@@ -130,8 +130,11 @@ def _turned(stmt: Move, kernel: Kernel) -> None:
     spaces = stmt.source.buffer.space, stmt.dest.buffer.space
     assert spaces == ("lds", "private"), f"lanes transpose from {spaces[0]} to {spaces[1]}, in {stmt}"
     assert not stmt.source.guards and not stmt.dest.guards, f"lanes of a wave part, in {stmt}"
-    size = stmt.width * stmt.source.buffer.dtype.bytes
-    assert size == TURNED_BYTES, f"lanes transpose {TURNED_BYTES} bytes, not {size}, in {stmt}"
+    source, dest = stmt.source.buffer.dtype, stmt.dest.buffer.dtype
+    size = stmt.width * source.loaded.bytes
+    most = 12 if source.bits == 6 else TURNED_BYTES
+    assert size == most, f"lanes transpose {most} bytes, not {size}, in {stmt}"
+    assert dest == source.along_k, f"lanes transpose {source} to {source.along_k}, not {dest}, in {stmt}"
     parted = f"lanes of a wave name different registers of {stmt.dest.buffer.name}, in {stmt}"
     assert _lane_step(stmt.dest.offset, kernel) == 0, parted
 

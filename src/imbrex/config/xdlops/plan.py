@@ -21,6 +21,8 @@ from imbrex.config.context import GemmContext, round_up
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.banks import LdsTile, LdsTraffic, layout_of, traffic_of
 from imbrex.config.xdlops.stage import TileCopy
+from imbrex.dtype import BLOCK, DType
+from imbrex.view.gemm.blocks import together
 from imbrex.view.gemm.sliding_tile import SlidingTile
 from imbrex.view.mma.wave import TURNED_BYTES, Side, WaveTiles, parts_of
 from imbrex.view.stage.lds import LdsKind, LdsLayout
@@ -181,9 +183,14 @@ class XdlopsPlan:
         """Elements that a lane loads into LDS at once, neighbours in k, or in m or n where reads transpose
         them; None where no width is legal.
         """
-        if (along_k := self._direct_along_k(copy)) is not None:
+        if not self.across(copy) and (along_k := self._direct_along_k(copy)) is not None:
             return along_k
         return VECTOR_BYTES // copy.element_bytes if self.turned(copy) else None
+
+    def across(self, copy: TileCopy) -> DType | None:
+        """The packs of an operand that lie along m or n; None of one that has none."""
+        of = self.oriented.dtype.packs[0 if copy is self.a_copy else 1]
+        return of if of.across else None
 
     def _direct_along_k(self, copy: TileCopy) -> int | None:
         for vector in self.direct_vectors(copy):
@@ -200,14 +207,20 @@ class XdlopsPlan:
 
     def turned(self, copy: TileCopy) -> int:
         """Elements of a lane in a read of LDS that transposes: of a direct copy whose lanes load 16 bytes of
-        neighbours in m or n, of an instruction that has 16 rows; 0 where no read does.
+        neighbours in m or n, of an instruction that has 16 rows; 0 where no read does.  A pack that lies
+        along m or n is one.
         """
         tiles, vector = self.wave_tiles, VECTOR_BYTES // copy.element_bytes
-        is_served = 8 * copy.element_bytes in self.machine.turned_bits and self.tuning.is_direct
-        elements, side = TURNED_BYTES // copy.element_bytes, "m" if copy is self.a_copy else "n"
+        across, side = self.across(copy), "m" if copy is self.a_copy else "n"
+        bits = across.bits if across else 8 * copy.element_bytes
         has_taps = self.taps is not None and self.taps[0 if side == "m" else 1] is not None
-        if tiles is None or not is_served or has_taps or self._direct_along_k(copy) is not None:
+        if tiles is None or bits not in self.machine.turned_bits or not self.tuning.is_direct or has_taps:
             return 0
+        if across:
+            return int(tiles.turns(side) == 1 and copy.d % (BLOCK * vector) == 0)
+        if self._direct_along_k(copy) is not None:
+            return 0
+        elements = TURNED_BYTES // copy.element_bytes
         rows = tiles.run if tiles.turns(side) > 1 else tiles.instruction.m
         fits = copy.access.vector[1] % vector == copy.d % vector == copy.kpack % elements == 0
         return elements if fits and rows % elements == 0 and tiles.instruction.blocks == 1 else 0
@@ -220,7 +233,10 @@ class XdlopsPlan:
         write, machine = copy.data_per_write, self.machine
         taps = None if self.taps is None else self.taps[0 if side == "m" else 1]
         size = self.oriented.lds_bytes[0 if side == "m" else 1]
-        return LdsTile(self.wave_tiles, side, copy.k, copy.d, size, split, write, machine, turned, taps)
+        of = self.oriented.dtype.packs[0 if side == "m" else 1]
+        return LdsTile(
+            self.wave_tiles, side, copy.k, copy.d, size, split, write, machine, turned, taps, together(of)
+        )
 
     @cached_property
     def lds_layouts(self) -> tuple[LdsLayout, LdsLayout]:

@@ -221,6 +221,8 @@ class KernelFunctions(InterpreterFunctions):
             self.starts[op] = op.source_start, op.dest_start
         source_start, dest_start = self.starts[op]
         values, written = source.copied(source_index, source_start, _plain(source, source_index, box))
+        if source.dtype.across and not dest.dtype.across:
+            values = matrix.turned(values, source.dtype, dest.dtype)
         target = dest_index, dest_start, _plain(dest, dest_index, box)
         if op.alpha is not None or op.beta is not None:
             reads = op.beta is not None and op.beta.data != 0

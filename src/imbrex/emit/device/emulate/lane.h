@@ -62,6 +62,26 @@ template <int W, class T> IMBREX_INLINE void move_turned(T *dst, int pitch, cons
   for (int i = 0; i < W; ++i) dst[(column + i - own) * pitch + row] = src[i];
 }
 
+// The same of packs of fewer than 8 bits, of which each lane reads one, a row of 16.
+template <int W, class Single, int Bits, int Count>
+IMBREX_INLINE void
+move_turned(packed<Single, Bits, Count> *dst, int pitch, const across<packed<Single, Bits, Count>> *src, int lane) {
+  static_assert(W == 1 && Count == 16, "lanes transpose a pack each");
+  const int own = lane % 16;
+  for (int column = 0; column < 16; ++column)
+    for (int b = 0; b < Bits; ++b) {
+      const int from = column * Bits + b, to = own * Bits + b;
+      uint8_t &byte = dst[(column - own) * pitch].bytes[to / 8];
+      const int bit = src->pack.bytes[from / 8] >> from % 8 & 1;
+      byte = uint8_t((byte & ~(1 << to % 8)) | bit << to % 8);
+    }
+}
+template <int W, class P>
+IMBREX_INLINE void move_turned(P *dst, int pitch, const held<across<P>> *src, int lane) {
+  expect_aligned<W>(src);
+  move_turned<W>(dst, pitch, &src->pack, lane);
+}
+
 // dst = alpha * src + beta * dst; beta == 0 does not read dst.
 template <int W, class D, class S, class T> IMBREX_INLINE void scale(D *dst, const S *src, T alpha, T beta) {
   expect_aligned<W>(dst);

@@ -38,6 +38,25 @@ IMBREX_INLINE void read_turned(
   }
 }
 
+// The same of packs of fewer than 8 bits, of which each of 16 lanes reads one.
+template <int W, class P>
+IMBREX_INLINE void
+read_turned([[maybe_unused]] P *dst, [[maybe_unused]] const across<P> __attribute__((address_space(3))) *__restrict src) {
+  static_assert(W == 1 && sizeof(P) == 8, "lanes transpose a pack each");
+  typedef int words __attribute__((ext_vector_type(2)));
+  const words x = __builtin_amdgcn_ds_read_tr4_b64_v2i32((lds<words>)src);
+  __builtin_memcpy(dst, &x, sizeof(x));
+}
+template <int W, class P>
+IMBREX_INLINE void read_turned(
+    [[maybe_unused]] P *dst, [[maybe_unused]] const held<across<P>> __attribute__((address_space(3))) *__restrict src) {
+  static_assert(W == 1 && sizeof(P) == 12, "lanes transpose a pack each");
+  typedef int words __attribute__((ext_vector_type(3)));
+  const words x = __builtin_amdgcn_ds_read_tr6_b96_v3i32((lds<words>)src);
+  const word<12> read = {{uint32_t(x[0]), uint32_t(x[1]), uint32_t(x[2])}};
+  __builtin_memcpy(dst, &read, sizeof(read));
+}
+
 // W neighbours of LDS = src, in one instruction.
 template <int W, class T> IMBREX_INLINE void write(lds<T> dst, const T *src) {
   word<W * sizeof(T)> x;
