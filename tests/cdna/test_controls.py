@@ -147,10 +147,9 @@ def test_every_mutant_of_a_loop_that_transposes_packs_is_seen(
 ) -> None:
     """A's packs along m, B's along n, and their scales, which are loaded beside."""
     gpu("gfx950")
-    step = {"mxfp4": 256, "mxfp6": 128}[dtype]
-    problem = Gemm(128, 128, 8 * step, transpose_a=True, dtype=dtype)
+    problem = Gemm(128, 128, 8 * 256, transpose_a=True, dtype=dtype)
     used = f"mfma_f32_32x32x64_{name}_{name},xor,ahead,swapped"
-    kernel = compile(problem, "gfx950", f"v1:xdlops:128,128,{step // 32},64,64,2,{used}")
+    kernel = compile(problem, "gfx950", f"v1:xdlops:128,128,8,64,64,2,{used}")
     assert f"_tr_b{dtype[-1]}" in loop_of(kernel)[1]
     assert seen_mutants(kernel, tmp_path) >= 10
 

@@ -138,6 +138,12 @@ class GemmContext:
         return a.in_lds.bytes, b.in_lds.bytes
 
     @property
+    def across(self) -> tuple[DType | None, DType | None]:
+        """Packs of A and of B that lie along m or n; None of an operand that has none."""
+        a, b = self.dtype.packs
+        return a if a.across else None, b if b.across else None
+
+    @property
     def stored_bytes(self) -> int:
         """Bytes of an element of C in memory."""
         return (self.stored or self.dtype.output).bytes

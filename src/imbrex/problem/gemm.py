@@ -14,6 +14,7 @@ import numpy.typing as npt
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import E8M0, F32, I8, SCALED, DType
 from imbrex.problem import epilogue as after
+from imbrex.problem.across import expect_blocks, expect_whole_rows
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.field import constant, flag, number, operand_type, whole
 from imbrex.problem.operand import GemmSizes, Operand, total_bytes
@@ -151,27 +152,9 @@ class Gemm:
             raise Diagnostic(message, hint=f"give {name} a number", subject=name)
         if self.dtype.pack == 1:
             return
-        for role, of in zip("ab", self.dtype.operands, strict=True):
-            if role not in self.across:
-                continue
-            size, count = ("m", self.m) if role == "a" else ("n", self.n)
-            stored = {"a": "[m, k]: transpose_a false", "b": "[n, k]: transpose_b true (-transB 1)"}[role]
-            if of.pack == 1:
-                other = next(of.bits for of in self.dtype.operands if of.pack > 1)
-                message = f"{role} of {self.dtype}, of {of.bits} bits beside {other}, lies along k"
-                raise Diagnostic(message, hint=f"store {role} as {stored}", subject=f"transpose_{role}")
-            if count % SCALED:
-                packs = f"{role} of {self.dtype} has packs along {size}, in blocks of {SCALED}"
-                message = f"{packs}, and {size} is {count}"
-                more = -(-count // SCALED) * SCALED
-                hint = f"fill {role} up to {size} {more} with zeros, or store it as {stored}"
-                raise Diagnostic(message, hint=hint, subject=size)
-        for role in ("a", "b"):
-            for name in (LEADING[role], STRIDES[role]):
-                value = getattr(self, name)
-                if value is not None and value % SCALED:
-                    message = f"{name} must be a multiple of {SCALED} elements of {self.dtype}, got {value}"
-                    raise Diagnostic(message, hint="a row is of whole blocks", subject=name)
+        for role in self.across:
+            expect_blocks(role, self.m if role == "a" else self.n, self.dtype)
+        expect_whole_rows({name: value for name, value in self.gaps.items() if name[-1] in "ab"}, self.dtype)
 
     @property
     def across(self) -> str:
@@ -232,8 +215,7 @@ class Gemm:
                 matrix = (("m", self.m), ("n", self.n))
             case _:
                 assert_never(role)
-        (name, size), pack = matrix[-1], self.element(role).pack
-        matrix = (matrix[0], (name, size // pack))
+        matrix = (matrix[0], (matrix[1][0], matrix[1][1] // self.element(role).pack))
         return (("batch", self.batch), *matrix) if self.batch > 1 else matrix
 
     @property
@@ -246,9 +228,7 @@ class Gemm:
         return tuple(name for name, _ in self.dims(role))
 
     def shapes(self, role: GemmRole) -> tuple[int, ...]:
-        """The shape of that array as it is stored: [k, m] of a transposed a, a batch first, the last dim in
-        packs.
-        """
+        """The shape of that array as it is stored: [k, m] of a transposed a, the last dim in packs."""
         return tuple(size for _, size in self.dims(role))
 
     def matrices(self, role: GemmRole) -> Matrices:
@@ -289,9 +269,7 @@ class Gemm:
 
     @property
     def multiplied(self) -> tuple[Operand, ...]:
-        """`operands`, A and B in packs of as many neighbours of both, as a kernel counts them: along k, or
-        along m or n, of which it sees blocks (`view.gemm.blocks`).
-        """
+        """`operands`, A and B in packs of as many neighbours of both, as a kernel counts them."""
         packs = zip(self.operands, self.multiplied_type.packs, strict=False)
         return (*(operand.in_packs(of) for operand, of in packs), *self.operands[2:])
 

@@ -178,7 +178,7 @@ def _loads(copy: TileCopy, line: int) -> Iterator[Operation]:
 
 def _direct_loads(plan: XdlopsPlan, copy: TileCopy, line: int) -> Iterator[Operation]:
     vector = plan.direct_vector(copy) or 1
-    together = copy.k if not plan.turned(copy) else copy.d // (BLOCK if plan.across(copy) else 1)
+    together = copy.k if not plan.turned(copy) else copy.d // (BLOCK if copy.across else 1)
     waste = max(1.0, line / (together * copy.element_bytes))
     load = operation("direct", lane_bytes=max(NARROWEST, vector * copy.element_bytes), factor=waste)
     return iter((load,) * max(1, copy.k * copy.d // (vector * copy.threads)))
@@ -218,7 +218,7 @@ def _indices(plan: XdlopsPlan) -> Loop:
         is_window = copy.access.repeats(plan.context.k * plan.sizes[position])
         if copy.access.step[0] != 1 and is_window and copy.access.even % k:
             each = TAP_INSTRUCTIONS
-        if plan.across(copy):
+        if copy.across:
             each = 0
         vector = copy.data_per_read
         if plan.tuning.is_direct:

@@ -43,7 +43,11 @@ def multiplied(used: Instruction, a: Array, b: Array, c: Array, scales: Sequence
 
 
 def turned(values: Array, of: DType, to: DType) -> Array:
-    """Packs [work item, ..] of rows of blocks, of which 16 lanes have one, as those of its columns."""
+    """Packs [work item, ..] of rows of blocks, of which 16 lanes have one, as those of its columns; others as
+    they are.
+    """
+    if not of.across or to.across:
+        return values
     rows = widened(values, of).reshape(-1, BLOCK, values.size // len(values), BLOCK)
     columns = packed(rows.swapaxes(1, 3), to)
     return columns.reshape(values.shape)

@@ -214,7 +214,7 @@ class _Matrix:
 
     @property
     def element(self) -> Attribute:
-        """Of the tile in LDS."""
+        """What the tile in LDS has of an element."""
         return in_lds(element_of(self.op.a if self.name == "a" else self.op.b))
 
     @property

@@ -22,9 +22,9 @@ from imbrex.index.stack import over
 __all__ = ["by_row", "in_blocks", "together"]
 
 
-def together(of: DType) -> int:
-    """Packs along m or n that stay together: those of 16 bytes."""
-    return max(1, VECTOR_BYTES // of.loaded.bytes) if of.across else 1
+def together(of: DType | None) -> int:
+    """Packs along m or n that stay together: those of 16 bytes; 1 of others, or of none."""
+    return max(1, VECTOR_BYTES // of.loaded.bytes) if of is not None and of.across else 1
 
 
 def in_blocks(dims: Sequence[Dim], count: int) -> tuple[Layer, ...]:
