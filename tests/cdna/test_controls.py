@@ -141,6 +141,19 @@ def test_every_mutant_of_a_loop_that_reads_ahead_is_seen(
     assert seen_mutants(kernel, tmp_path) >= 10
 
 
+@pytest.mark.parametrize(("dtype", "name"), in_turn(["mxfp4", "mxfp6"], ["fp4", "fp6"]))
+def test_every_mutant_of_a_loop_that_transposes_packs_is_seen(
+    dtype: str, name: str, gpu: Gpu, tmp_path: Path
+) -> None:
+    """A's packs along m, B's along n, and their scales, which are loaded beside."""
+    gpu("gfx950")
+    problem = Gemm(128, 128, 8 * 256, transpose_a=True, dtype=dtype)
+    used = f"mfma_f32_32x32x64_{name}_{name},xor,ahead,swapped"
+    kernel = compile(problem, "gfx950", f"v1:xdlops:128,128,8,64,64,2,{used}")
+    assert f"_tr_b{dtype[-1]}" in loop_of(kernel)[1]
+    assert seen_mutants(kernel, tmp_path) >= 10
+
+
 def test_every_mutant_of_a_loop_of_taps_is_seen(gpu: Gpu, tmp_path: Path) -> None:
     """A's tiles of 2 loads a tap, B's of 2 and 3 a piece: what may be under way differs from tap to tap."""
     gpu("gfx950")

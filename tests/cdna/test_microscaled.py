@@ -24,6 +24,11 @@ def nt(m: int, n: int, k: int, dtype: DType = MXF8E4M3FN, **given: Any) -> Gemm:
     return Gemm(m, n, k, transpose_b=True, dtype=dtype, **given)
 
 
+def across(m: int, n: int, k: int, letters: str, dtype: DType, **given: Any) -> Gemm:
+    """Packs along m of a, or along n of b, or both, by the letters of BLAS: t is transposed."""
+    return Gemm(m, n, k, transpose_a=letters[0] == "t", transpose_b=letters[1] == "t", dtype=dtype, **given)
+
+
 CASES: dict[str, tuple[Gemm, str | None, str | None, Emulate]] = {
     "chosen": (nt(37, 53, 160), None, None, True),
     "nn, staged, a batch, beta": (
@@ -65,13 +70,33 @@ CASES: dict[str, tuple[Gemm, str | None, str | None, Emulate]] = {
     "6 bits, staged, rows with gaps": (
         nt(37, 53, 96, MXF6E3M2FN, batch=2, ldb=128), TALL.format("bf6", "padded,staged"), None, "isa",
     ),
+    "4 bits, nn, chosen": (across(37, 64, 160, "nn", MXF4E2M1FN), None, None, "isa"),
+    "4 bits, tn, ahead, in parts": (
+        across(96, 160, 2080, "tn", MXF4E2M1FN, batch=2, ldb=192), WIDE.format("fp4", "ahead,swapped"),
+        "stream_k:7", "isa",
+    ),
+    "4 bits, tt, ahead, three buffers, lane by lane": (
+        across(96, 53, 800, "tt", MXF4E2M1FN), WIDE.format("fp4", "ahead,straight,1,3"), None, True,
+    ),
+    "4 bits, nn, direct, plain": (
+        across(100, 96, 672, "nn", MXF4E2M1FN), TALL.format("fp4", "plain,direct"), "split_k:5", "isa",
+    ),
+    "6 bits, tn, ahead": (across(96, 160, 1056, "tn", MXF6E3M2FN), WIDE.format("bf6", "ahead"), None, "isa"),
+    "6 bits, nn, direct, rows with gaps": (
+        across(37, 96, 672, "nn", MXF6E2M3FN, batch=2, ldb=160, beta=3.0),
+        TALL.format("fp6", "xor,direct,swapped"),
+        None, True,
+    ),
+    "6 bits, tt, ahead, in parts": (
+        across(64, 72, 2080, "tt", MXF6E2M3FN), WIDE.format("fp6", "ahead,swapped"), "stream_k:7", "isa",
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_equals_the_reference(name: str) -> None:
     problem, tuning, schedule, emulate = CASES[name]
-    pack = 32 // problem.dtype.pack
+    pack = 32 // problem.multiplied_type.pack
     given = f"v1:xdlops:64,64,4,32,32,{pack},{tuning}" if tuning else None
     kernel = imbrex.compile(problem, "gfx950", emulate=emulate, tuning=given, schedule=schedule)
     assert (found := kernel.check()).is_right, str(found)
@@ -116,18 +141,25 @@ def test_a_function_takes_single_elements_and_packed_bytes(name: str) -> None:
     assert bytes_a.shape == (20, 96 * dtype.bits // 8)
     found = imbrex.gemm(bytes_a, bytes_b, transpose_b=True, compute=name, **where)
     assert np.array_equal(found, wide_a @ wide_b.T)
-    with pytest.raises(ValueError, match="lie along k, the last dimension of 'b'; say transpose_b=True"):
-        imbrex.gemm(bytes_a, bytes_b, compute=name, **where)
+    across = packed(b[:, :32], dtype).view("u1")
+    for_32 = {**where, "block_scales": (scales[0], scales[1][:32])}
+    turned = imbrex.gemm(bytes_a, across, compute=name, **for_32)
+    assert np.array_equal(turned, (wide_a @ wide_b.T)[:, :32])
+    more, for_48 = packed(np.resize(b, (96, 48)), dtype).view("u1"), np.resize(scales[1], (48, 3))
+    with pytest.raises(ValueError, match=r"'b' has rows of \d+ bytes, no multiple of \d+, 32 elements"):
+        imbrex.gemm(bytes_a, more, compute=name, **{**where, "block_scales": (scales[0], for_48)})
     with pytest.raises(ValueError, match="'a' has 90 elements along k, no multiple of 32"):
         imbrex.gemm(a[:, :90], b[:90], **where)
 
 
-def test_packs_that_do_not_lie_along_k_are_refused() -> None:
-    with pytest.raises(
-        imbrex.Diagnostic, match="elements of mxf4e2m1fn, of 4 bits, lie in packs along k"
-    ) as said:
-        Gemm(64, 64, 64, dtype="mxfp4")
+def test_what_packs_along_m_or_n_want_is_said() -> None:
+    with pytest.raises(imbrex.Diagnostic, match=r"b of mxf4e2m1fn has packs along n.*, and n is 68") as said:
+        Gemm(64, 68, 64, dtype="mxfp4")
     assert said.value.hint is not None and "transpose_b true" in said.value.hint
+    for copy, why in (("xor,staged", "direct or ahead"), ("padded,direct", "rows of k, not padded")):
+        given = f"v1:xdlops:64,64,4,32,32,2,{TALL.format('fp4', copy)}"
+        with pytest.raises(imbrex.Diagnostic, match=why):
+            imbrex.compile("gemm -t mxfp4 -m 64 -n 64 -k 128", "gfx950", emulate=True, tuning=given)
     with pytest.raises(
         imbrex.Diagnostic, match="lda must be a multiple of 32 elements of mxf6e2m3fn, got 80"
     ):

@@ -146,10 +146,27 @@ def test_what_takes_one_type_refuses() -> None:
         imbrex.compile("gemm -t fp8_bf8 -m 64 -n 64 -k 64", "gfx950", tuning="v1:general:64,32,32,4,2,2")
 
 
-def test_both_operands_of_packs_lie_along_k() -> None:
-    said = "elements of mxf8e4m3fn_mxf4e2m1fn, of 8 and 4 bits, lie in packs along k"
+@pytest.mark.parametrize(
+    ("kind", "tuning", "letters", "emulate"),
+    [
+        ("mxfp8_mxfp4", WIDE.format(2), "nn", "isa"),
+        ("mxfp4_mxbf8", DIRECT.format(2), "tt", True),
+        ("mxfp6_mxbf8", None, "tt", "isa"),
+        ("mxbf6_mxfp4", WIDE.format(2) + ",swapped", "tn", "isa"),
+    ],
+)
+def test_elements_of_different_bits_across_k(
+    kind: str, tuning: str | None, letters: str, emulate: Any
+) -> None:
+    problem = Gemm(96, 160, 1056, dtype=kind, transpose_a=letters[0] == "t", transpose_b=letters[1] == "t")
+    found = imbrex.compile(problem, "gfx950", emulate=emulate, tuning=tuning).check()
+    assert found.is_right, str(found)
+
+
+def test_elements_of_8_bits_beside_packs_lie_along_k() -> None:
+    said = "b of mxf4e2m1fn_mxf8e4m3fn, of 8 bits beside 4, lies along k"
     with pytest.raises(imbrex.Diagnostic, match=said):
-        Gemm(64, 64, 64, dtype="mxfp8_mxfp4")
+        Gemm(64, 64, 64, dtype="mxfp4_mxfp8")
     with pytest.raises(imbrex.Diagnostic, match="lda must be a multiple of 32 elements"):
         Gemm(64, 64, 64, dtype="mxfp8_mxfp4", transpose_b=True, lda=80)
     with pytest.raises(imbrex.Diagnostic, match="products of f8e4m3fn_f4e2m1fn have scales of blocks"):

@@ -227,6 +227,9 @@ def _amd() -> Iterator[HashCase]:
     for dtype, how in (("mxf4e2m1fn", "16,auto,xor,ahead,swapped"), ("mxf6e3m2fn", "2,auto,xor,direct")):
         text = f"v1:xdlops:128,128,4,64,64,{how}"
         yield HashCase(gemm(256, 384, 480, dtype=dtype, transpose_b=True), "gfx950", text)
+    for dtype, how in (("mxf4e2m1fn", "ahead,swapped"), ("mxf6e2m3fn", "direct")):
+        text = f"v1:xdlops:128,128,4,64,64,2,auto,xor,{how}"
+        yield HashCase(gemm(256, 384, 480, dtype=dtype, transpose_a=how == "direct"), "gfx950", text)
     for direction, buffers in (("forward", 3), ("backward_data", 2)):
         problem = conv(direction, n=8, c=128, k=128, h=5, w=6)
         text = f"v1:xdlops:64,64,8,32,32,8,auto,xor,ahead,straight,1,{buffers},3"

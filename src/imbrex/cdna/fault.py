@@ -21,6 +21,8 @@ def fault_of(code: CodeObject, kernel: str, fault: FaultStruct) -> Diagnostic:
         "too long": "it does not end",
         "jump": f"a jump to 0x{fault.address:x}, where no instruction is",
         "trap": "s_trap executed",
+        "alignment": f"LDS is read across {fault.bytes} bytes: at 0x{fault.address:x}, {where}",
+        "lanes": "all lanes of a wave transpose, and some are off",
         "hang": "workgroups wait for each other, and none of them gets on",
         "operand": "an operand that the emulator does not take there",
     }[FAULTS[fault.kind]]

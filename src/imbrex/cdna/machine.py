@@ -32,7 +32,7 @@ instructions of it on CPUs that have AVX512-FP16.
 
 FAULTS = (
     "nothing", "memory", "lds", "scratch", "unknown", "too long", "jump", "trap", "operand",
-    "hang", "read after write", "write after write", "write after read",
+    "hang", "alignment", "lanes", "read after write", "write after write", "write after read",
 )  # fmt: skip
 """Machines by number."""
 

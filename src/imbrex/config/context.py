@@ -131,6 +131,18 @@ class GemmContext:
         a, b = self.dtype.packs
         return a.bytes, b.bytes
 
+    @cached_property
+    def lds_bytes(self) -> tuple[int, int]:
+        """The same in LDS of a GPU, from one element to the next."""
+        a, b = self.dtype.packs
+        return a.in_lds.bytes, b.in_lds.bytes
+
+    @property
+    def across(self) -> tuple[DType | None, DType | None]:
+        """Packs of A and of B that lie along m or n; None of an operand that has none."""
+        a, b = self.dtype.packs
+        return a if a.across else None, b if b.across else None
+
     @property
     def stored_bytes(self) -> int:
         """Bytes of an element of C in memory."""

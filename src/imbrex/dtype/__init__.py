@@ -30,12 +30,23 @@ import numpy.typing as npt
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.dtype.arrays import packed, saturated, widened
-from imbrex.dtype.pair import SCALED, fill_pairs, microscaled, product_of, product_of_packs, scaled
-from imbrex.dtype.row import DTYPES, PACKED, PAIRS, PANELS, DType
+from imbrex.dtype.pair import (
+    SCALED,
+    fill_across,
+    fill_held,
+    fill_pairs,
+    microscaled,
+    product_of,
+    product_of_packs,
+    scaled,
+)
+from imbrex.dtype.row import ACROSS, BLOCK, DTYPES, HELD, PACKED, PAIRS, PANELS, DType
 from imbrex.numeral import shown
 
 __all__ = [
+    "ACROSS",
     "BF16",
+    "BLOCK",
     "DTYPES",
     "E8M0",
     "F4E2M1FN",
@@ -48,6 +59,7 @@ __all__ = [
     "F16",
     "F32",
     "F64",
+    "HELD",
     "I8",
     "I16",
     "I32",
@@ -157,6 +169,8 @@ PANELS[I16.name] = I16
 fill_pairs((F8E4M3FN, F8E5M2, F6E2M3FN, F6E3M2FN, F4E2M1FN))
 fill_pairs((MXF8E4M3FN, MXF8E5M2, MXF6E2M3FN, MXF6E3M2FN, MXF4E2M1FN))
 fill_pairs((F8E4M3FNUZ, F8E5M2FNUZ))
+fill_across((F6E2M3FN, F6E3M2FN, F4E2M1FN))
+fill_held((F6E2M3FN, F6E3M2FN, ACROSS["f6e2m3fn"], ACROSS["f6e3m2fn"]))
 
 _ALIASES = {
     **{t.array_name: t.name for t in DTYPES.values() if t.dlpack_code is not None},

@@ -35,6 +35,9 @@ def widened(array: npt.NDArray[Any], element: DType) -> npt.NDArray[np.float64]:
     if element.pack == 1:
         return array.astype(np.float64)
     row = np.ascontiguousarray(array).view(np.uint8)
+    if element.padded_bytes is not None:
+        row = row.reshape(*row.shape[:-1], -1, element.bytes)[..., : element.loaded.bytes]
+        row = row.reshape(*row.shape[:-2], -1)
     bits = np.unpackbits(row, axis=-1, bitorder="little").reshape(*row.shape[:-1], -1, element.bits)
     codes = np.packbits(bits, axis=-1, bitorder="little")[..., 0]
     return codes.view(element.unpacked).astype(np.float64)

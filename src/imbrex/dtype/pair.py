@@ -7,6 +7,13 @@ Elements of A and of B may be of different bits, and memory may hold other packs
 counts packs of as many neighbours of both as the longer pack has: 2 for 8 bits by 4, 16 where one has 6.
 `packs` are the two types of elements that are so counted: the same memory as the arrays', in larger packs,
 rows of PACKED, which no array has.
+
+LDS holds packs of 12 bytes 16 from one to the next, in rows of HELD: so loads past the registers put them
+there, and reads that transpose want them.
+
+An operand whose rows are k has packs along m or n, of 16 elements, rows of ACROSS.  A kernel sees 16 x 16
+of its elements as it sees others, [k / 16, m]: `view.gemm.blocks` says which pack lies where, and lanes
+transpose a block as they read it from LDS.
 """
 
 from __future__ import annotations
@@ -16,9 +23,12 @@ from dataclasses import replace
 from itertools import permutations
 from typing import Final
 
-from imbrex.dtype.row import DTYPES, PACKED, PAIRS, DType
+from imbrex.dtype.row import ACROSS, BLOCK, DTYPES, HELD, PACKED, PAIRS, DType
 
-__all__ = ["SCALED", "fill_pairs", "microscaled", "product_of", "product_of_packs", "scaled"]
+__all__ = [
+    "SCALED", "fill_across", "fill_held", "fill_pairs", "microscaled", "product_of", "product_of_packs",
+    "scaled",
+]  # fmt: skip
 
 SCALED: Final = 32
 """Neighbours along k that share a scale."""
@@ -46,6 +56,30 @@ def fill_pairs(family: Sequence[DType]) -> None:
         for of in made.operands:
             if of.pack < made.pack:
                 PACKED[of.name, made.pack] = _repacked(of, made.pack)
+
+
+def fill_across(arrays: Sequence[DType]) -> None:
+    """Puts packs along m or n of the elements of these arrays into ACROSS."""
+    for of in arrays:
+        found = PACKED.get((of.name, BLOCK), of)
+        ACROSS[of.name] = replace(
+            found, name=f"{of}_across", across="k", array_row=of.name, is_operand=False,
+            c_name=f"imbrex::across<{found.c_name}>",
+            mlir_name=f"vector<{BLOCK}x1x{of.single_mlir_name}>", dlpack_code=None, tensor_map=None,
+            miopen=None, hipblaslt=None, aliases=(),
+        )  # fmt: skip
+
+
+def fill_held(packs: Sequence[DType]) -> None:
+    """Puts what LDS holds of packs of 12 bytes into HELD."""
+    for of in packs:
+        if of.bytes == 12:
+            HELD[of.name] = replace(
+                of, name=f"{of}_held", in_memory=of, padded_bytes=16, is_operand=False,
+                array_row=of.in_array.name, c_name=f"imbrex::held<{of.c_name}>",
+                mlir_name=f"vector<1x{of.mlir_name.removeprefix('vector<')}", dlpack_code=None,
+                tensor_map=None, miopen=None, hipblaslt=None, aliases=(),
+            )  # fmt: skip
 
 
 def _paired(a: DType, b: DType, own: tuple[str, str]) -> DType:
@@ -78,11 +112,15 @@ def product_of(a: DType, b: DType) -> DType | None:
 def product_of_packs(a: DType, b: DType) -> DType | None:
     """The same of elements as a kernel counts them; None also where it would count others of such arrays."""
     found = product_of(a.in_array, b.in_array)
-    return found if found is not None and found.packs == (a, b) else None
+    if found is not None:
+        found = found.lying("".join(role for role, of in (("a", a), ("b", b)) if of.across))
+    return found if found is not None and found.packs == (a.loaded, b.loaded) else None
 
 
 def microscaled(of: DType) -> DType | None:
     """The microscaled type of these elements, or of these two; None where there is none."""
+    own = of.element.name if of.across else of.name
+    found = next((t for t in DTYPES.values() if t.element_name == own), None)
     if of.pair is not None:
-        return _PAIRED.get((of.pair, True))
-    return next((t for t in DTYPES.values() if t.element_name == of.name), None)
+        found = _PAIRED.get((of.pair, True))
+    return found and found.lying(of.across)

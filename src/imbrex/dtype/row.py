@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from imbrex.cached import cached_property
 
-__all__ = ["DTYPES", "PACKED", "PAIRS", "PANELS", "DType"]
+__all__ = ["ACROSS", "BLOCK", "DTYPES", "HELD", "PACKED", "PAIRS", "PANELS", "DType"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,7 +27,9 @@ class DType:
     one that IEEE 754 would have.  read_bits: of the significand that a product reads, where they are fewer
     than memory holds.  element_name: of a microscaled type, in `DTYPES`.  pair: elements of A and of B where
     they differ, in `DTYPES`; bits are then those of the wider one, and pack is what a kernel counts k in.
-    array_row: of a row of PACKED, that of the arrays of these elements.  is_operand: are there products of
+    array_row: of a row of PACKED, that of the arrays of these elements.  in_memory: of a row of HELD, that of
+    the packs that it holds; padded_bytes: from one to the next of these.  across: of a product, operands, of
+    "ab", whose packs lie along m or n; of a row of ACROSS, "k".  is_operand: are there products of
     it?  tensor_map: CUtensorMapDataType; None where there is none.  miopen, hipblaslt, compute: what
     MIOpenDriver calls a convolution of this type, and hipblaslt-bench a matrix of it and arithmetic in it.
     aliases: other names that users may give.
@@ -49,6 +51,9 @@ class DType:
     element_name: str | None = None
     pair: tuple[str, str] | None = None
     array_row: str | None = None
+    in_memory: DType | None = None
+    padded_bytes: int | None = None
+    across: str = ""
     pack: int = 1
     is_operand: bool = True
     tensor_map: str | None = None
@@ -67,7 +72,7 @@ class DType:
     @property
     def bytes(self) -> int:
         """Bytes of one element of an array, or of a pack; of two types of elements, those of the wider."""
-        return self.bits * self.pack // 8
+        return self.padded_bytes or self.bits * self.pack // 8
 
     @property
     def is_half(self) -> bool:
@@ -93,14 +98,23 @@ class DType:
         """The types of the elements of A and of B."""
         if self.pair is not None:
             return DTYPES[self.pair[0]], DTYPES[self.pair[1]]
-        own = self if self.element_name is None else DTYPES[self.element_name]
+        name = self.element_name or self.name.removesuffix(f"_across_{self.across}")
+        own = DTYPES.get(name, self) if self.element_name or self.across else self
         return own, own
 
     @cached_property
     def packs(self) -> tuple[DType, DType]:
         """A's and B's elements in packs of as many neighbours along k, as a kernel counts them."""
-        a, b = (PACKED.get((of.name, self.pack), of) for of in self.operands)
+        a, b = (
+            ACROSS[of.name] if role in self.across else PACKED.get((of.name, self.pack), of)
+            for role, of in zip("ab", self.operands, strict=True)
+        )
         return a, b
+
+    @property
+    def along_k(self) -> DType:
+        """The row of packs along k that become of these in a lane's registers."""
+        return PACKED.get((self.in_array.name, self.pack), self.in_array) if self.across else self.loaded
 
     @property
     def in_array(self) -> DType:
@@ -108,17 +122,44 @@ class DType:
         return self if self.array_row is None else DTYPES[self.array_row]
 
     @property
+    def in_lds(self) -> DType:
+        """The row of these elements in LDS of a GPU."""
+        return HELD.get(self.name, self)
+
+    @property
+    def loaded(self) -> DType:
+        """The row of these elements in memory and registers."""
+        return self.in_memory or self
+
+    @property
     def exchanged(self) -> DType:
         """The type of the transposed product, in which B plays A."""
-        if self.pair is None:
+        found = self
+        if self.pair is not None:
+            own = self.pair[::-1], self.is_microscaled
+            found = next(t for t in PAIRS.values() if (t.pair, t.is_microscaled) == own)
+        if not self.across:
+            return found
+        return found.lying({"a": "b", "b": "a", "ab": "ab"}[self.across])
+
+    def lying(self, across: str) -> DType:
+        """The product of such packs where those of these operands, of "ab", lie along m or n."""
+        if not across:
             return self
-        own = self.pair[::-1], self.is_microscaled
-        return next(t for t in PAIRS.values() if (t.pair, t.is_microscaled) == own)
+        name = self.name.removesuffix(f"_across_{self.across}")
+        return replace(self, name=f"{name}_across_{across}", across=across, pack=BLOCK)
 
     @property
     def single_mlir_name(self) -> str:
         """What MLIR calls one element of a pack."""
-        return self.mlir_name.removeprefix(f"vector<{self.pack}x").removesuffix(">")
+        return self.mlir_name.removeprefix("vector<").removesuffix(">").rsplit("x", 1)[-1]
+
+    @property
+    def mlir_shape(self) -> tuple[int, ...]:
+        """The shape of MLIR's vector of a pack; none of a single element."""
+        if not self.mlir_name.startswith("vector<"):
+            return ()
+        return tuple(map(int, self.mlir_name.removeprefix("vector<").split("x")[:-1]))
 
     @property
     def array_name(self) -> str:
@@ -183,6 +224,9 @@ class DType:
         return (2.0 - 2.0 ** (1 - self.significand_bits)) * 2.0 ** (1 - self.min_exponent)
 
 
+BLOCK: Final = 16
+"""Rows and columns of a block of packs that lie across k: each of 16 neighbours along m or n at one k."""
+
 DTYPES: Final = dict[str, DType]()
 """Every row by its name, filled where the rows are."""
 PAIRS: Final = dict[str, DType]()
@@ -191,3 +235,7 @@ PANELS: Final = dict[str, DType]()
 """Types of which no array is, but panels of a narrower one that some unit multiplies, by name."""
 PACKED: Final = dict[tuple[str, int], DType]()
 """Elements in larger packs than their arrays', by the row of these and what a pack has."""
+HELD: Final = dict[str, DType]()
+"""Packs of 12 bytes as LDS holds them, 16 from one to the next, by the row of these packs."""
+ACROSS: Final = dict[str, DType]()
+"""Packs of 16 neighbours along m or n, by the row of the array of these elements."""

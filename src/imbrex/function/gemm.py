@@ -206,7 +206,9 @@ def _operands(options: _GemmOptions, a: Any, b: Any, blocks: tuple[Any, ...], me
     """The two matrices; those of elements of fewer than 8 bits in packs."""
     packs = in_packs(a, b, options.transposes, options.compute) if blocks else None
     if packs is not None:
-        left, right = matrices(packs.a, "a", False, memory), matrices(packs.b, "b", True, memory)
+        a_is_turned, b_is_turned = packs.transposes
+        left = matrices(packs.a, "a", a_is_turned, memory)
+        right = matrices(packs.b, "b", b_is_turned, memory)
         return _Operands(left, right, packs.product)
     left, right = (
         matrices(value, name, is_so, memory)
@@ -229,11 +231,11 @@ def _result_shape(left: Matrices, right: Matrices, element: DType) -> tuple[tupl
     if batches[0] != batches[1]:
         raise ValueError(_batches(left, right))
     of_a, of_b = element.operands
-    terms, others = left.columns * of_a.pack, right.rows * of_b.pack
+    (rows, terms), (others, columns) = left.elements(of_a.pack), right.elements(of_b.pack)
     if terms != others:
-        shapes = f"op(a) is {left.rows} x {terms}, op(b) is {others} x {right.columns}"
+        shapes = f"op(a) is {rows} x {terms}, op(b) is {others} x {columns}"
         raise ValueError(f"'a' and 'b' do not fit: {shapes}")
-    return (*batches[0], left.rows, right.columns), terms
+    return (*batches[0], rows, columns), terms
 
 
 def _batches(left: Matrices, right: Matrices) -> str:

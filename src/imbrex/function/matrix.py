@@ -37,6 +37,11 @@ class Matrices(NamedTuple):
     def columns(self) -> int:
         return self.laid.array.shape[-2 if self.is_transposed else -1]
 
+    def elements(self, pack: int) -> tuple[int, int]:
+        """Rows and columns in single elements, of which memory holds so many neighbours of a row as one."""
+        along_rows, along_columns = (pack, 1) if self.is_transposed else (1, pack)
+        return self.rows * along_rows, self.columns * along_columns
+
 
 def matrices(value: object, name: str, transposed: bool, memory: Memory) -> Matrices:
     """An argument of a product."""

@@ -1,4 +1,4 @@
-"""Matrices of a call whose elements have fewer than 8 bits, as a kernel takes them: in packs along k."""
+"""Matrices of a call whose elements have fewer than 8 bits, as a kernel takes them: in packs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ __all__ = ["InPacks", "in_packs"]
 
 class InPacks(NamedTuple):
     """a is [.., m, k / pack], b [.., n, k / pack], each with a pack of its own: b is transposed, a is not.
-    product: the type of both with scales.
+    Of bytes that were packed already along m or n it is the other way round.
+    transposes: of a and b.  product: the type of both with scales.
     """
 
     a: Any
     b: Any
+    transposes: tuple[bool, bool]
     product: DType
 
 
@@ -43,7 +45,8 @@ def in_packs(a: Any, b: Any, transposes: tuple[bool, bool], compute: object) -> 
         _taken(a, "a", transposes[0], of_a, product),
         _taken(b, "b", not transposes[1], of_b, product),
     )
-    return InPacks(*taken, product)
+    kept = [of.pack > 1 and _is_bytes(x) for x, of in ((a, of_a), (b, of_b))]
+    return InPacks(*taken, (kept[0] and transposes[0], transposes[1] or not kept[1]), product)
 
 
 def _of_both(a: DType | None, b: DType | None) -> DType | None:
@@ -55,7 +58,7 @@ def _of_both(a: DType | None, b: DType | None) -> DType | None:
 def _taken(array: Any, name: str, is_turned: bool, of: DType, product: DType) -> Any:
     """is_turned: is k the dimension before the last one?"""
     if of.pack > 1 and _is_bytes(array):
-        return _viewed(array, name, is_turned, of)
+        return _viewed(array, name, of)
     if _element(array) != of:
         kind = getattr(array, "dtype", type(array).__name__)
         wanted = f"{of.unpacked}, or bytes of it in packs" if of.pack > 1 else of.unpacked
@@ -95,11 +98,8 @@ def _packed(array: Any, name: str, is_turned: bool, of: DType) -> Any:
     return packed(values, of)
 
 
-def _viewed(array: Any, name: str, is_turned: bool, of: DType) -> Any:
+def _viewed(array: Any, name: str, of: DType) -> Any:
     block = SCALED * of.bits // 8
-    if is_turned:
-        wanted = "transpose_b=True" if name == "b" else "transpose_a=False"
-        raise ValueError(f"packs of {of} lie along k, the last dimension of '{name}'; say {wanted}")
     if array.shape[-1] % block:
         raise ValueError(
             f"'{name}' has rows of {array.shape[-1]} bytes, no multiple of {block}, {SCALED} elements"

@@ -8,12 +8,15 @@ from typing import Final, TypeAlias, cast
 from xdsl.dialects.builtin import AnyFloat, Builtin, FloatAttr, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute
 
-from imbrex.dtype import DTYPES, PACKED, PANELS, DType
+from imbrex.dtype import ACROSS, DTYPES, HELD, PACKED, PANELS, DType
 
 Zero: TypeAlias = IntegerAttr[IntegerType] | FloatAttr[AnyFloat]
 
 BY_MLIR_NAME: Final[dict[str, DType]] = {
-    t.mlir_name: t for t in (*DTYPES.values(), *PACKED.values(), *PANELS.values()) if not t.is_microscaled
+    t.mlir_name: t
+    for rows in (DTYPES, PACKED, ACROSS, HELD, PANELS)
+    for t in rows.values()
+    if not t.is_microscaled
 }
 _SINGLE: Final = {t.single_mlir_name for t in BY_MLIR_NAME.values()}
 FLOATS: Final[dict[str, type[AnyFloat]]] = {
@@ -35,7 +38,25 @@ def element_of(dtype: DType) -> Attribute:
     if not dtype.is_float:
         return IntegerType(dtype.bytes * 8)
     single = FLOATS[dtype.single_mlir_name]()
-    return single if dtype.pack == 1 else VectorType(single, [dtype.pack])
+    return VectorType(single, dtype.mlir_shape) if dtype.mlir_shape else single
+
+
+def in_lds(element: Attribute) -> Attribute:
+    """What LDS holds of an element type."""
+    of = dtype_of(element)
+    return element if of.in_lds == of else element_of(of.in_lds)
+
+
+def loaded(element: Attribute) -> Attribute:
+    """What memory and registers have of an element type that LDS holds."""
+    of = dtype_of(element)
+    return element if of.loaded == of else element_of(of.loaded)
+
+
+def along_k(element: Attribute) -> Attribute:
+    """What a lane's registers have of an element type of LDS: packs along k."""
+    of = dtype_of(element)
+    return element if of.along_k == of else element_of(of.along_k)
 
 
 def accumulator_type(element: Attribute) -> Attribute:

@@ -25,6 +25,7 @@ from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import memref
 from imbrex.problem import Conv2d, Gemm, Operand, Problem
 from imbrex.problem.epilogue_array import ARRAYS, Along
+from imbrex.view.gemm.blocks import in_blocks, together
 from imbrex.view.strided import strided
 
 CONVOLUTIONS: Final[dict[str, type[ConvOp]]] = {
@@ -75,6 +76,12 @@ def problem_module(
     arrays: list[SSAValue] = [
         run.view(array, map.layers, str(array.name_hint)) if map else array
         for array, map in zip(seen, gaps, strict=False)
+    ]
+    arrays = [
+        run.view(a, in_blocks([Dim(*d) for d in of], together(o.dtype)), f"{o.role}_blocks")
+        if o.dtype.across
+        else a
+        for a, o, of in zip(arrays, operands, dims, strict=False)
     ]
     scales = len(problem.block_scales) if isinstance(problem, Gemm) else 0
     if problem.epilogue is not None:

@@ -93,13 +93,15 @@ def _products(eight: tuple[str, ...]) -> Iterator[Case]:
 def _microscaled(types: tuple[DType, ...]) -> Iterator[Case]:
     """Scales of every layout of lanes: of both instructions, of steps that are read ahead, and in parts."""
     for dtype, a, b in product(types, (False, True), (False, True)):
-        if dtype.pack == 1 or (not a and b):
-            yield Case(_gemm(dtype=dtype, transpose_a=a, transpose_b=b))
+        m, n = (200, 136) if dtype.pack == 1 or (not a and b) else (224, 160)  # packs lie along either
+        yield Case(_gemm(m, n, dtype=dtype, transpose_a=a, transpose_b=b))
     for dtype in types:
-        tall = f"v1:xdlops:64,64,4,16,16,{SCALED // dtype.pack}"
+        tall = f"v1:xdlops:64,64,4,32,16,{SCALED // dtype.pack}"
         yield Case(_gemm(dtype=dtype, transpose_b=True), tall)
         yield Case(_gemm(260, 200, 1056, dtype=dtype, transpose_b=True), _wide(dtype))
         yield Case(_gemm(260, 200, 1056, dtype=dtype, transpose_b=True), _wide(dtype), schedule="stream_k:7")
+        if dtype.pack > 1:
+            yield Case(_gemm(256, 224, 1056, dtype=dtype, transpose_a=True), _wide(dtype.lying("ab")))
 
 
 def _of_two(types: tuple[DType, ...]) -> Iterator[Case]:

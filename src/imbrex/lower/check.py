@@ -113,8 +113,11 @@ def _in_lane_order(stmt: Move, kernel: Kernel) -> None:
     spaces = stmt.source.buffer.space, stmt.dest.buffer.space
     assert spaces == ("global", "lds"), f"a direct move from {spaces[0]} to {spaces[1]}, in {stmt}"
     plain = not stmt.dest.guards and stmt.method == "set" and (stmt.alpha, stmt.beta) == (1.0, 0.0)
-    assert plain and stmt.source.buffer.dtype == stmt.dest.buffer.dtype, f"a direct move only moves: {stmt}"
-    size = stmt.width * stmt.dest.buffer.dtype.bytes
+    source, dest = stmt.source.buffer.dtype, stmt.dest.buffer.dtype
+    assert plain and source == dest.loaded, f"a direct move only moves: {stmt}"
+    size = stmt.width * source.bytes
+    apart = stmt.width * dest.bytes
+    assert apart == (16 if size == 12 else size), f"lanes write {size} bytes, {apart} apart, in {stmt}"
     assert size in DIRECT_BYTES, f"a direct move of {size} bytes, not {DIRECT_BYTES}, in {stmt}"
     order = f"lanes write {stmt.dest.offset}, not one after the other, in {stmt}"
     assert _lane_step(stmt.dest.offset, kernel) == stmt.width, order
@@ -127,8 +130,11 @@ def _turned(stmt: Move, kernel: Kernel) -> None:
     spaces = stmt.source.buffer.space, stmt.dest.buffer.space
     assert spaces == ("lds", "private"), f"lanes transpose from {spaces[0]} to {spaces[1]}, in {stmt}"
     assert not stmt.source.guards and not stmt.dest.guards, f"lanes of a wave part, in {stmt}"
-    size = stmt.width * stmt.source.buffer.dtype.bytes
-    assert size == TURNED_BYTES, f"lanes transpose {TURNED_BYTES} bytes, not {size}, in {stmt}"
+    source, dest = stmt.source.buffer.dtype, stmt.dest.buffer.dtype
+    size = stmt.width * source.loaded.bytes
+    most = 12 if source.bits == 6 else TURNED_BYTES
+    assert size == most, f"lanes transpose {most} bytes, not {size}, in {stmt}"
+    assert dest == source.along_k, f"lanes transpose {source} to {source.along_k}, not {dest}, in {stmt}"
     parted = f"lanes of a wave name different registers of {stmt.dest.buffer.name}, in {stmt}"
     assert _lane_step(stmt.dest.offset, kernel) == 0, parted
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import E8M0, F32, I8, SCALED, DType
 from imbrex.problem import epilogue as after
+from imbrex.problem.across import expect_blocks, expect_whole_rows
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.field import constant, flag, number, operand_type, whole
 from imbrex.problem.operand import GemmSizes, Operand, total_bytes
@@ -41,8 +42,8 @@ class Gemm:
     is not: the terms of its sums, as a gradient by a weight has them of all rows.
     Of a microscaled dtype there are two arrays more, `block_scale_a` [m, k / 32] and `block_scale_b`
     [n, k / 32], whatever is transposed: op(A)[m, k] is multiplied by the scale of its run of 32 along k.
-    Where memory holds neighbours along k of either in packs, A is [m, k / pack] and B [n, k / pack],
-    transposed, each with a pack of its own.
+    Where memory holds neighbours of either in packs, these lie along the last dim: A is [m, k / pack], or
+    transposed [k, m / pack], B [k, n / pack], or transposed [n, k / pack], each with a pack of its own.
     """
 
     m: int
@@ -151,18 +152,20 @@ class Gemm:
             raise Diagnostic(message, hint=f"give {name} a number", subject=name)
         if self.dtype.pack == 1:
             return
-        bits = " and ".join(dict.fromkeys(str(of.bits) for of in self.dtype.operands))
-        for name, is_along_k in (("transpose_a", not self.transpose_a), ("transpose_b", self.transpose_b)):
-            if not is_along_k:
-                message = f"elements of {self.dtype}, of {bits} bits, lie in packs along k"
-                hint = "store a as [m, k] and b as [n, k]: transpose_a false and transpose_b true (-transB 1)"
-                raise Diagnostic(message, hint=hint, subject=name)
-        for role in ("a", "b"):
-            for name in (LEADING[role], STRIDES[role]):
-                value = getattr(self, name)
-                if value is not None and value % SCALED:
-                    message = f"{name} must be a multiple of {SCALED} elements of {self.dtype}, got {value}"
-                    raise Diagnostic(message, hint="a row is of whole blocks", subject=name)
+        for role in self.across:
+            expect_blocks(role, self.m if role == "a" else self.n, self.dtype)
+        expect_whole_rows({name: value for name, value in self.gaps.items() if name[-1] in "ab"}, self.dtype)
+
+    @property
+    def across(self) -> str:
+        """The operands, of "ab", that have packs along m or n, of elements of a type that has packs."""
+        lie = (("a", self.transpose_a), ("b", not self.transpose_b))
+        return "".join(role for role, is_across in lie if is_across and self.dtype.pack > 1)
+
+    @property
+    def multiplied_type(self) -> DType:
+        """The type of the product of `multiplied`."""
+        return self.dtype.lying(self.across)
 
     @property
     def run_time(self) -> RunTime | None:
@@ -201,9 +204,8 @@ class Gemm:
         return "c"
 
     def dims(self, role: GemmRole) -> tuple[tuple[str, int], ...]:
-        """Dimension names and sizes of that array, outermost first; along k in packs, where it has some."""
-        k = ("k", self.k // self.element(role).pack)
-        a, b = (("m", self.m), k), (k, ("n", self.n))
+        """Dimension names and sizes of that array, outermost first; the last in packs, where it has some."""
+        a, b = (("m", self.m), ("k", self.k)), (("k", self.k), ("n", self.n))
         match role:
             case "a":
                 matrix = a[::-1] if self.transpose_a else a
@@ -213,6 +215,7 @@ class Gemm:
                 matrix = (("m", self.m), ("n", self.n))
             case _:
                 assert_never(role)
+        matrix = (matrix[0], (matrix[1][0], matrix[1][1] // self.element(role).pack))
         return (("batch", self.batch), *matrix) if self.batch > 1 else matrix
 
     @property
@@ -225,7 +228,7 @@ class Gemm:
         return tuple(name for name, _ in self.dims(role))
 
     def shapes(self, role: GemmRole) -> tuple[int, ...]:
-        """The shape of that array as it is stored: [k, m] of a transposed a, a batch first, k in packs."""
+        """The shape of that array as it is stored: [k, m] of a transposed a, the last dim in packs."""
         return tuple(size for _, size in self.dims(role))
 
     def matrices(self, role: GemmRole) -> Matrices:
@@ -266,8 +269,8 @@ class Gemm:
 
     @property
     def multiplied(self) -> tuple[Operand, ...]:
-        """`operands`, A and B in packs of as many neighbours along k of both, as a kernel counts them."""
-        packs = zip(self.operands, self.dtype.packs, strict=False)
+        """`operands`, A and B in packs of as many neighbours of both, as a kernel counts them."""
+        packs = zip(self.operands, self.multiplied_type.packs, strict=False)
         return (*(operand.in_packs(of) for operand, of in packs), *self.operands[2:])
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,26 +53,81 @@ def test_lanes(body: str, want: np.ndarray[tuple[int], np.dtype[np.int32]], run:
     assert np.array_equal(found, want)
 
 
-@pytest.mark.parametrize(("bits", "dtype"), [(16, np.uint16), (8, np.uint8)])
-def test_lanes_transpose_what_they_read(bits: int, dtype: type[np.unsignedinteger], run: Run) -> None:
-    """Eight bytes each, from anywhere: 16 lanes read a matrix of 16 columns by rows; lane l gets column l."""
-    given = np.random.default_rng(bits).integers(0, 1 << 32, 128, dtype=np.uint32)
+TRANSPOSING = """
+  v_lshlrev_b32_e32 v1, 2, v1
+  v_xor_b32_e32 v6, {other}, v1
+  global_load_dwordx4 v[2:5], v1, s[4:5]
+  s_waitcnt vmcnt(0)
+  ds_write_b128 v1, v[2:5]
+  s_waitcnt lgkmcnt(0)
+  ds_read_{size}_tr_b{bits} {to}, v6
+  s_waitcnt lgkmcnt(0)
+  global_store_dwordx4 v1, v[8:11], s[6:7]
+"""
+"""16 bytes a lane; each reads those of another one."""
+
+
+def elements(array: np.ndarray[Any, Any], bits: int) -> np.ndarray[Any, Any]:
+    """Those of each row of bytes, the first in the lowest bits."""
+    ones = np.unpackbits(array, axis=-1, bitorder="little").reshape(len(array), -1, bits)
+    return ones @ (1 << np.arange(bits))
+
+
+@pytest.mark.parametrize(("bits", "size"), [(16, 8), (8, 8), (6, 12), (4, 8)])
+def test_lanes_transpose_what_they_read(bits: int, size: int, run: Run) -> None:
+    """Eight or twelve bytes each, from anywhere: 16 lanes read a matrix of 16 columns by rows; lane l gets
+    column l.
+    """
+    given = np.random.default_rng(bits).integers(0, 1 << 32, 256, dtype=np.uint32)
+    found = np.zeros_like(given)
+    to = "v[8:9]" if size == 8 else "v[8:10]"
+    text = TRANSPOSING.format(other=80, size=f"b{8 * size}", bits=bits, to=to)
+    run(text, given, found, chip="gfx950")
+    read = elements(given.view(np.uint8).reshape(64, 16)[np.arange(64) ^ 5, :size], bits)
+    want = np.stack([group.reshape(-1, 16).T for group in np.split(read, 4)]).reshape(64, -1)
+    assert np.array_equal(elements(found.view(np.uint8).reshape(64, 16)[:, :size], bits), want)
+
+
+@pytest.mark.parametrize(
+    ("other", "before", "told"),
+    [
+        (4, "", r"LDS is read across 16 bytes: at 0x4, lane 0"),
+        (80, "  s_mov_b64 exec, 0xff\n", "all lanes of a wave transpose, and some are off"),
+    ],
+)
+def test_lanes_that_transpose_are_all_there_at_aligned_places(
+    other: int, before: str, told: str, run: Run
+) -> None:
+    text = before + TRANSPOSING.format(other=other, size="b96", bits=6, to="v[8:10]")
+    with pytest.raises(Diagnostic, match=told):
+        run(text, np.zeros(256, np.uint32), np.zeros(256, np.uint32), chip="gfx950")
+
+
+@pytest.mark.parametrize(("load", "size"), [("dword", 4), ("dwordx3", 12), ("dwordx4", 16)])
+def test_lanes_load_past_their_registers_in_order(load: str, size: int, run: Run) -> None:
+    """Three words take the place of four, and the fourth stays as it was."""
+    given = np.random.default_rng(size).integers(0, 1 << 32, 256, dtype=np.uint32)
     found = np.zeros_like(given)
     body = f"""
-  v_lshlrev_b32_e32 v1, 1, v1
-  global_load_dwordx2 v[2:3], v1, s[4:5]
+  v_lshlrev_b32_e32 v1, 2, v1
+  v_mov_b32_e32 v2, -1
+  v_mov_b32_e32 v3, -1
+  v_mov_b32_e32 v4, -1
+  v_mov_b32_e32 v5, -1
+  ds_write_b128 v1, v[2:5]
+  s_waitcnt lgkmcnt(0)
+  s_mov_b32 m0, 0
+  global_load_lds_{load} v1, s[4:5]
   s_waitcnt vmcnt(0)
-  ds_write_b64 v1, v[2:3]
-  v_xor_b32_e32 v6, 40, v1
+  ds_read_b128 v[8:11], v1
   s_waitcnt lgkmcnt(0)
-  ds_read_b64_tr_b{bits} v[4:5], v6
-  s_waitcnt lgkmcnt(0)
-  global_store_dwordx2 v1, v[4:5], s[6:7]
+  global_store_dwordx4 v1, v[8:11], s[6:7]
 """
     run(body, given, found, chip="gfx950")
-    read = given.reshape(64, 2)[np.arange(64) ^ 5].view(dtype)
-    columns = read.reshape(4, 64 // bits, 16).swapaxes(1, 2)
-    assert np.array_equal(found.view(dtype).reshape(columns.shape), columns)
+    read, apart = given.view(np.uint8).reshape(64, 16)[:, :size], 16 if size == 12 else size
+    want = np.full(1024, 255, np.uint8)
+    want[: 64 * apart].reshape(64, apart)[:, :size] = read
+    assert np.array_equal(found.view(np.uint8), want)
 
 
 def test_a_load_comes_at_its_wait_and_no_earlier(run: Run) -> None:

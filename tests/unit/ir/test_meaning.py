@@ -132,11 +132,19 @@ PACKS = [
         ("mxf8e5m2_mxf6e2m3fn", "16,32,2,mfma_f32_16x16x128_bf8_fp6,padded,staged"),
     )
 ]
-TEXTS = [MICROSCALED[0], PACKS[3], *PRODUCTS[2::2], *TYPES[5:12:5], *CONVS[4:8:3], V1R1[2]]
+ACROSS = [
+    Case(Gemm(32, 64, 288, batch=2, transpose_a=a, dtype=dtype), f"v1:xdlops:32,32,4,{tuning}", gpu="gfx950")
+    for dtype, a, tuning in (
+        ("mxf4e2m1fn", True, "32,32,2,mfma_f32_32x32x64_fp4_fp4,xor,ahead,swapped"),
+        ("mxf6e2m3fn", False, "16,32,2,mfma_f32_16x16x128_fp6_fp6,plain,direct"),
+    )
+]
+TEXTS = [ACROSS[0], MICROSCALED[0], PACKS[3], *PRODUCTS[2::2], *TYPES[5:12:5], *CONVS[4:8:3], V1R1[2]]
 """Together with those of test_meaning_waves each kind of operation, with each key, type and transform."""
 CASES = [
     *MICROSCALED,
     *PACKS,
+    *ACROSS,
     *STEPS,
     *TILES,
     *PRODUCTS,

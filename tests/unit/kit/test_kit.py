@@ -18,12 +18,15 @@ from tests.patience import HANG_S
 from tests.unit.cli.conftest import Said
 
 from imbrex.build.toolchain import compile_shared
+from imbrex.chip import GPU_MACHINES
+from imbrex.config.tuning import parse
 from imbrex.dtype import DTYPES, PAIRS, widened
 from imbrex.kernel import target_of
 from imbrex.kit.cases import Case, cases_of
 from imbrex.kit.expected import element_of
 from imbrex.kit.make import archive
 from imbrex.kit.runner.draw import codes_of, drawn, places, random_bits, values_of
+from imbrex.pipeline import Request, configuration_of
 from imbrex.problem import Conv2d, Gemm
 
 HERE = Path(__file__).parent
@@ -269,6 +272,16 @@ def test_the_usual_kernels_are_every_type_direction_and_algorithm(chip: str) -> 
         }
         assert any(case.is_timed for case in of)
     assert len({str(case) for case in found}) == len(found)
+
+
+@pytest.mark.parametrize("chip", ["gfx90a", "gfx942", "gfx950"])
+def test_the_usual_kernels_are_legal_where_a_tuning_is_named(chip: str) -> None:
+    """One that is not would leave nobody a kit of that chip."""
+    for case in cases_of(chip):
+        if case.tuning is not None:
+            given = parse(case.tuning)
+            asked = Request(case.problem, GPU_MACHINES[chip], chip, given, case.algorithm, "kernel")
+            assert configuration_of(asked)
 
 
 def test_what_makes_no_kit_is_one_message(imbrex: Callable[..., Said], tmp_path: Path) -> None:

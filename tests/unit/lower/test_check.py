@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from imbrex.dtype import F16, F32
+from imbrex.dtype import ACROSS, DTYPES, F16, F32
 from imbrex.index.expr import lin, var, xor
 from imbrex.index.rule import Guard
 from imbrex.lower.check import checked
@@ -168,6 +168,33 @@ def test_whole_waves_transpose_eight_bytes_each_into_the_same_registers() -> Non
             checked(kernel(replace(TURNED, **change)))  # type: ignore[arg-type]
     with pytest.raises(AssertionError, match="not whole waves"):
         checked(kernel(TURNED, items=96))
+
+
+def test_lanes_transpose_a_pack_of_12_bytes_each() -> None:
+    """From where LDS holds it, to the pack along k."""
+    rows = ACROSS["f6e2m3fn"]
+    shelf = Buffer("shelf", rows.in_lds, 128, "lds")
+    pack = Buffer("pack", DTYPES["f6e2m3fn"], 2, "private")
+    move = Move(Ref(pack, lin(1)), Ref(shelf, ITEM), 1, turned=True)
+    bare = Kernel("k", (SOURCE,), frozenset(), 1, 128, (Alloc(shelf), Alloc(pack), move))
+    checked(bare)
+    other = Ref(Buffer("other", rows, 2, "private"), lin(1))
+    with pytest.raises(AssertionError, match="_held to f6e2m3fn, not f6e2m3fn_across"):
+        checked(replace(bare, body=(*bare.body[:2], Alloc(other.buffer), replace(move, dest=other))))
+
+
+def test_three_words_past_registers_lie_in_places_of_four() -> None:
+    packs = DTYPES["f6e2m3fn"]
+    source = Buffer("packs", packs, 4096, "global")
+    for of, told in ((packs.in_lds, None), (packs, "lanes write 12 bytes, 12 apart")):
+        shelf = Buffer("shelf", of, 128, "lds")
+        move = Move(Ref(shelf, ITEM), Ref(source, ITEM * 4), 1, direct=True)
+        bare = Kernel("k", (source,), frozenset(), 1, 128, (Alloc(shelf), move))
+        if told is None:
+            checked(bare)
+        else:
+            with pytest.raises(AssertionError, match=told):
+                checked(bare)
 
 
 def test_where_work_items_meet() -> None:

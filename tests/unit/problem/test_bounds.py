@@ -83,8 +83,18 @@ BOUNDS: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
         lambda: Gemm(4, 3, 7, batch=3, ldc=8, stride_c=3),
     ),
     "has a scale of each 32 neighbours along k": (lambda: packed(k=SCALED), lambda: packed(k=SCALED + 1)),
-    "lie in packs along k": (packed, lambda: packed(transpose_b=False)),
-    "of 4 bits, lie in packs along k": (packed, lambda: packed(transpose_a=True)),
+    "b of mxf4e2m1fn has packs along n, in blocks of 32, and n is 48": (
+        lambda: packed(n=64, transpose_b=False),
+        lambda: packed(n=48, transpose_b=False),
+    ),
+    "has packs along m, in blocks of 32, and m is 16": (
+        lambda: packed(m=32, transpose_a=True),
+        lambda: packed(m=16, transpose_a=True),
+    ),
+    "a of mxf8e5m2_mxf6e2m3fn, of 8 bits beside 6, lies along k": (
+        lambda: packed(n=32, dtype="mxbf8_mxfp6", transpose_b=False),
+        lambda: packed(m=32, dtype="mxbf8_mxfp6", transpose_a=True),
+    ),
     "lda must be a multiple of 32 elements": (lambda: packed(lda=96), lambda: packed(lda=80)),
     "stride_b must be a multiple of 32 elements": (
         lambda: packed(batch=2, stride_b=544),

@@ -5,9 +5,10 @@ enum Half { WHOLE, LOW, HIGH };
 
 static u32 extended(u32 x, int bytes) { return bytes == 1 ? u32(i32(i8(x))) : u32(i32(i16(x))); }
 
-// Lanes load to LDS one behind the other, from where M0 and the offset say.
+// Lanes load to LDS one behind the other, from where M0 and the offset say.  Three words take the place of four, whose
+// last is skipped (CDNA4 ISA, "Memory Buffer Load to LDS").
 template <Access A, int Bytes, bool IsSigned> void load_to_lds(Wave &w, const Instruction &i) {
-  constexpr int stored = Bytes < 4 ? 4 : Bytes;
+  constexpr int stored = Bytes < 4 ? 4 : Bytes, apart = Bytes == 12 ? 16 : stored;
   Addresses where;
   addresses<A>(w, i, 0, where, Bytes);
   Pending p;
@@ -17,7 +18,7 @@ template <Access A, int Bytes, bool IsSigned> void load_to_lds(Wave &w, const In
     if (p.exec >> l & 1) read_lane(w, where, l, Bytes, words);
     if (IsSigned && Bytes < 4) words[0] = extended(words[0], Bytes);
     for (int k = 0; k < 4; ++k) p.words[k][l] = words[k];
-    p.address[l] = (w.s[M0] & 0x3ffff) + (A == BUFFER || A == GLOBAL ? i.offset : 0) + l * stored;
+    p.address[l] = (w.s[M0] & 0x3ffff) + (A == BUFFER || A == GLOBAL ? i.offset : 0) + l * apart;
   }
   push(w, w.vector_memory, p);
 }

@@ -106,13 +106,18 @@ static void swizzle(Wave &w, const Instruction &i) {
   push(w, w.other_memory, p);
 }
 
-// gfx950: 16 lanes read a matrix of Bits-wide elements, row by row, and each gets a column.
+// gfx950: 16 lanes read a matrix of Bits-wide elements, row by row, and each gets a column.  All lanes take part, at
+// addresses that are aligned to the data (CDNA4 ISA, "MFMA Transpose Load from LDS"), 12 bytes to 16.
 template <int Bits, int Bytes> void load_transposed(Wave &w, const Instruction &i) {
-  constexpr int count = Bytes / 4, each = Bytes * 8 / Bits;
+  constexpr int count = Bytes / 4, each = Bytes * 8 / Bits, aligned = Bytes == 12 ? 16 : Bytes;
   Pending p = to_vector(i, count, w.exec());
+  if (~p.exec) fail(w, LANES_OFF, 0, Bytes, -1);
   u8 read[64][16] = {};
-  FOR_LANES
-  if (p.exec >> l & 1) read_lds(w, w.v[i.o[1].index][l] + i.offset, Bytes, read[l], l);
+  FOR_LANES {
+    const u32 address = w.v[i.o[1].index][l] + i.offset;
+    if (address % aligned) fail(w, LDS_ALIGNMENT, address, aligned, l);
+    read_lds(w, address, Bytes, read[l], l);
+  }
   FOR_LANES {
     for (int k = 0; k < count; ++k) p.words[k][l] = 0;
     for (int row = 0; row < each; ++row) {

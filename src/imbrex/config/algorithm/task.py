@@ -17,6 +17,7 @@ from imbrex.problem import Conv2d, Gemm
 from imbrex.problem.conv import Direction
 from imbrex.problem.layout import ROLES, Role
 from imbrex.view.conv.implicit_gemm import Convolution
+from imbrex.view.gemm.blocks import in_blocks, together
 from imbrex.view.gemm.product import GemmView, plain
 from imbrex.view.mma import OPERANDS, Operand
 from imbrex.view.strided import strided
@@ -127,6 +128,9 @@ def gemm_task_of(problem: Gemm) -> GemmTask:
         sizes = zip(operand.layout[-2:], operand.shape[-2:], strict=True)
         dims[role] = (*batch, *(Dim(*d) for d in sizes))
         below[role] = () if operand.strides is None else strided(dims[role], operand.strides).layers
+        if operand.dtype.across:
+            blocks = in_blocks(dims[role], together(operand.dtype))
+            dims[role], below[role] = blocks[0].upper, (*blocks, *below[role])
     finishing = finishing_of(problem.epilogue)
     scaling = scaling_of(problem.alpha != 1.0, problem.beta != 0.0)
-    return GemmTask(dims, problem.dtype, problem.element("c"), finishing, scaling, below)
+    return GemmTask(dims, problem.multiplied_type, problem.element("c"), finishing, scaling, below)

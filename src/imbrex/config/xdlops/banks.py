@@ -15,6 +15,7 @@ from typing import assert_never
 
 from imbrex.chip import BANK_BYTES, VECTOR_BYTES, GpuMachine
 from imbrex.index.map import Dim, Layer, Map
+from imbrex.view.gemm.blocks import by_row
 from imbrex.view.gemm.sliding_tile import SlidingTile, taps
 from imbrex.view.gemm.tile import CopySplit, copy_slices
 from imbrex.view.mma import wave
@@ -34,7 +35,7 @@ class LdsTile:
 
     split: how work items write it; None where direct copies do, which fill LDS in order.  turned: elements of
     a lane in a read that transposes, where neighbours along d lie together; 0 where those along k do.
-    taps: that are read as views of it.
+    taps: that are read as views of it.  together: packs along d that stay so, see `view.gemm.blocks`.
     """
 
     tiles: WaveTiles
@@ -47,6 +48,7 @@ class LdsTile:
     machine: GpuMachine
     turned: int = 0
     taps: SlidingTile | None = None
+    together: int = 1
 
     @property
     def pack(self) -> int:
@@ -100,9 +102,8 @@ def traffic_of(layout: LdsLayout, tile: LdsTile) -> LdsTraffic:
     seen, size = tile.read, tile.element_bytes
     fragment = wave.fragment(seen[0].upper if seen else tile.dims, tile.tiles, tile.side)
     if tile.turned:
-        read = Map((*wave.turned(fragment[0].upper, tile.turned), *fragment)).then(
-            lds.stored(tile.dims, layout)
-        )
+        rows = (*fragment, *by_row(tile.dims, tile.together))
+        read = Map((*wave.turned(fragment[0].upper, tile.turned), *rows)).then(lds.stored(tile.dims, layout))
         return LdsTraffic(traffic(read, "element", tile.turned, size, tile.machine, "read"), None)
     stored = lds.stored(tile.dims, layout, wave.interleaved(tile.dims, tile.tiles, tile.side))
     read = Map((*fragment, *seen)).then(stored)

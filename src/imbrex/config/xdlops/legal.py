@@ -143,6 +143,11 @@ def direct(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """Direct copies: the chip has them, and what each lane loads are neighbours in memory and in LDS."""
     t = plan.tuning
     if not t.is_direct:
+        for matrix, copy in (("a", plan.a_copy), ("b", plan.b_copy)):
+            if (of := copy.across) is not None:
+                dim = "m" if matrix == "a" else "n"
+                packs = f"{matrix} has packs of {of.bits} bits along {dim}"
+                yield f"{packs}, which only direct copies bring to LDS; say direct or ahead"
         return
     if not machine.direct_bytes:
         yield f"{machine.name} has no direct copies to LDS; gfx942 and gfx950 have; say staged"
@@ -156,7 +161,10 @@ def direct(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
         vector = plan.direct_vector(copy)
         if vector is None:
             each = copy.element_bytes
-            sizes = _some(f"{count} ({counted(count * each, 'byte')})" for count in plan.direct_vectors(copy))
+            sizes = _some(
+                f"{count} ({counted(count * each, 'byte')})"
+                for count in copy.direct_vectors(machine.direct_bytes)
+            )
             have = copy.access.vector[0]
             takes = f"a direct copy of {matrix} takes {sizes} aligned neighbours in k"
             yield f"{takes}{_or_turned(plan, machine, copy)}; it has {have}; say staged"
@@ -246,7 +254,7 @@ def _some(words: Iterable[object], most: int = 8) -> str:
 
 def _or_turned(plan: XdlopsPlan, machine: GpuMachine, copy: TileCopy) -> str:
     """What else a direct copy would take, where the chip has reads that transpose."""
-    if 8 * copy.element_bytes not in machine.turned_bits:
+    if copy.turned_bits not in machine.turned_bits:
         return ""
     dim, vector = "m" if copy is plan.a_copy else "n", VECTOR_BYTES // copy.element_bytes
     have = f"{copy.access.vector[1]} of {copy.d}"

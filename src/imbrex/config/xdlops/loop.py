@@ -21,6 +21,7 @@ from typing import Final
 from imbrex.chip import GPU_MACHINES, NARROWEST, TURN, VECTOR_BYTES, GpuMachine, Rates
 from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.config.xdlops.stage import TileCopy
+from imbrex.dtype import BLOCK
 from imbrex.timing.operation import Loop, Operation, operation
 from imbrex.view.mma.wave import TURNED_BYTES, WaveTiles
 from imbrex.view.work.taps import PIECES, Load, begun, under_way
@@ -146,9 +147,9 @@ def woven(
 def _units(plan: XdlopsPlan, tiles: WaveTiles) -> tuple[list[list[Operation]], Operation, int]:
     """The reads of LDS that a pack of A and one of B take; a product, how many two packs take."""
     used, reads = tiles.instruction, list[list[Operation]]()
-    for copy in (plan.a_copy, plan.b_copy):
-        width = plan.tuning.kpack * copy.element_bytes
-        is_short = plan.turned(copy) or VECTOR_BYTES % copy.element_bytes
+    for copy, size in zip((plan.a_copy, plan.b_copy), plan.oriented.lds_bytes, strict=True):
+        width = plan.tuning.kpack * size
+        is_short = plan.turned(copy) and size < VECTOR_BYTES
         pieces = max(1, width // (TURNED_BYTES if is_short else VECTOR_BYTES))
         reads.append([operation("read", lane_bytes=max(NARROWEST, width // pieces))] * pieces)
     clocks = used.cycles[plan.machine.chip]
@@ -177,7 +178,7 @@ def _loads(copy: TileCopy, line: int) -> Iterator[Operation]:
 
 def _direct_loads(plan: XdlopsPlan, copy: TileCopy, line: int) -> Iterator[Operation]:
     vector = plan.direct_vector(copy) or 1
-    together = copy.d if plan.turned(copy) else copy.k
+    together = copy.k if not plan.turned(copy) else copy.d // (BLOCK if copy.across else 1)
     waste = max(1.0, line / (together * copy.element_bytes))
     load = operation("direct", lane_bytes=max(NARROWEST, vector * copy.element_bytes), factor=waste)
     return iter((load,) * max(1, copy.k * copy.d // (vector * copy.threads)))
@@ -217,6 +218,8 @@ def _indices(plan: XdlopsPlan) -> Loop:
         is_window = copy.access.repeats(plan.context.k * plan.sizes[position])
         if copy.access.step[0] != 1 and is_window and copy.access.even % k:
             each = TAP_INSTRUCTIONS
+        if copy.across:
+            each = 0
         vector = copy.data_per_read
         if plan.tuning.is_direct:
             vector = plan.direct_vector(copy) or 1

@@ -21,6 +21,8 @@ from imbrex.config.context import GemmContext, round_up
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.banks import LdsTile, LdsTraffic, layout_of, traffic_of
 from imbrex.config.xdlops.stage import TileCopy
+from imbrex.dtype import BLOCK
+from imbrex.view.gemm.blocks import together
 from imbrex.view.gemm.sliding_tile import SlidingTile
 from imbrex.view.mma.wave import TURNED_BYTES, Side, WaveTiles, parts_of
 from imbrex.view.stage.lds import LdsKind, LdsLayout
@@ -154,14 +156,14 @@ class XdlopsPlan:
         """How A's block reaches LDS."""
         t, c = self.tuning, self.oriented
         rows = t.m_per_block if self.taps is None or self.taps[0] is None else self.taps[0].rows
-        return TileCopy(t.k_copied, rows, t.kpack, self.block_size, c.a, c.element_bytes[0])
+        return TileCopy(t.k_copied, rows, t.kpack, self.block_size, c.a, c.element_bytes[0], c.across[0])
 
     @cached_property
     def b_copy(self) -> TileCopy:
         """How B's block reaches LDS."""
         t, c, taps = self.tuning, self.oriented, self.taps
         rows = t.n_per_block if taps is None else taps[1].rows
-        return TileCopy(t.k_copied, rows, t.kpack, self.block_size, c.b, c.element_bytes[1])
+        return TileCopy(t.k_copied, rows, t.kpack, self.block_size, c.b, c.element_bytes[1], c.across[1])
 
     @cached_property
     def taps(self) -> tuple[SlidingTile | None, SlidingTile] | None:
@@ -181,33 +183,26 @@ class XdlopsPlan:
         """Elements that a lane loads into LDS at once, neighbours in k, or in m or n where reads transpose
         them; None where no width is legal.
         """
-        if (along_k := self._direct_along_k(copy)) is not None:
+        if (along_k := copy.direct_along_k(self.machine.direct_bytes)) is not None:
             return along_k
         return VECTOR_BYTES // copy.element_bytes if self.turned(copy) else None
 
-    def _direct_along_k(self, copy: TileCopy) -> int | None:
-        for vector in self.direct_vectors(copy):
-            if copy.access.vector[0] % vector == copy.kpack % vector == 0:
-                return vector
-        return None
-
-    def direct_vectors(self, copy: TileCopy) -> list[int]:
-        """Elements, a power of two, that the machine's direct loads may be of."""
-        whole = [
-            size // copy.element_bytes for size in self.machine.direct_bytes if size % copy.element_bytes == 0
-        ]
-        return [count for count in whole if count & (count - 1) == 0]
-
     def turned(self, copy: TileCopy) -> int:
         """Elements of a lane in a read of LDS that transposes: of a direct copy whose lanes load 16 bytes of
-        neighbours in m or n, of an instruction that has 16 rows; 0 where no read does.
+        neighbours in m or n, of an instruction that has 16 rows; 0 where no read does.  A pack that lies
+        along m or n is one.
         """
         tiles, vector = self.wave_tiles, VECTOR_BYTES // copy.element_bytes
-        is_served = 8 * copy.element_bytes in self.machine.turned_bits and self.tuning.is_direct
-        elements, side = TURNED_BYTES // copy.element_bytes, "m" if copy is self.a_copy else "n"
+        is_served = copy.turned_bits in self.machine.turned_bits and self.tuning.is_direct
+        side = "m" if copy is self.a_copy else "n"
         has_taps = self.taps is not None and self.taps[0 if side == "m" else 1] is not None
-        if tiles is None or not is_served or has_taps or self._direct_along_k(copy) is not None:
+        if tiles is None or not is_served or has_taps:
             return 0
+        if copy.across is not None:
+            return int(tiles.turns(side) == 1 and copy.d % (BLOCK * vector) == 0)
+        if copy.direct_along_k(self.machine.direct_bytes) is not None:
+            return 0
+        elements = TURNED_BYTES // copy.element_bytes
         rows = tiles.run if tiles.turns(side) > 1 else tiles.instruction.m
         fits = copy.access.vector[1] % vector == copy.d % vector == copy.kpack % elements == 0
         return elements if fits and rows % elements == 0 and tiles.instruction.blocks == 1 else 0
@@ -219,8 +214,8 @@ class XdlopsPlan:
         split, turned = None if self.tuning.is_direct else copy.split, self.turned(copy)
         write, machine = copy.data_per_write, self.machine
         taps = None if self.taps is None else self.taps[0 if side == "m" else 1]
-        size = copy.element_bytes
-        return LdsTile(self.wave_tiles, side, copy.k, copy.d, size, split, write, machine, turned, taps)
+        size, kept = self.oriented.lds_bytes[0 if side == "m" else 1], together(copy.across)
+        return LdsTile(self.wave_tiles, side, copy.k, copy.d, size, split, write, machine, turned, taps, kept)
 
     @cached_property
     def lds_layouts(self) -> tuple[LdsLayout, LdsLayout]:
@@ -239,9 +234,10 @@ class XdlopsPlan:
         a, b = self.a_copy, self.b_copy
         elements = a.k * a.d, b.k * b.d
         if self.tuning.lds == "padded":
-            of_a, of_b = self.lds_layouts
-            elements = of_a.elements(a.k, a.d), of_b.elements(b.k, b.d)
-        return elements[0] * a.element_bytes, elements[1] * b.element_bytes
+            layouts = self.lds_layouts
+            elements = layouts[0].elements(a.k, a.d), layouts[1].elements(b.k, b.d)
+        of_a, of_b = self.oriented.lds_bytes
+        return elements[0] * of_a, elements[1] * of_b
 
     @property
     def lds_bytes(self) -> int:

@@ -12,12 +12,14 @@ is D where packs of K lie one after the other along it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
 from imbrex.cached import cached_property
 from imbrex.chip import VECTOR_BYTES
 from imbrex.config.context import Access
+from imbrex.dtype import DType
 from imbrex.view.gemm.tile import CopySplit
 
 __all__ = ["TileCopy"]
@@ -25,7 +27,7 @@ __all__ = ["TileCopy"]
 
 @dataclass(frozen=True)
 class TileCopy:
-    """k and d count elements."""
+    """k and d count elements.  across: packs that lie along d, which 16 lanes transpose."""
 
     k: int
     d: int
@@ -33,6 +35,7 @@ class TileCopy:
     threads: int
     access: Access
     element_bytes: int
+    across: DType | None = None
 
     @cached_property
     def per_thread(self) -> int:
@@ -88,6 +91,21 @@ class TileCopy:
         """32-bit registers of the staged elements; a load fills at least one."""
         loads = self.per_thread // self.data_per_read
         return loads * max(1, self.data_per_read * self.element_bytes // 4)
+
+    @property
+    def turned_bits(self) -> int:
+        """Bits of an element as lanes transpose it."""
+        return self.across.bits if self.across is not None else 8 * self.element_bytes
+
+    def direct_vectors(self, sizes: Sequence[int]) -> list[int]:
+        """Elements, a power of two, that a direct load of one of these sizes may be of."""
+        whole = [size // self.element_bytes for size in sizes if size % self.element_bytes == 0]
+        return [count for count in whole if count & (count - 1) == 0]
+
+    def direct_along_k(self, sizes: Sequence[int]) -> int | None:
+        """Neighbours in k that a lane loads at once; None where there are none."""
+        counts = self.direct_vectors(sizes) if self.across is None else []
+        return next((c for c in counts if self.access.vector[0] % c == self.kpack % c == 0), None)
 
     @property
     def is_turned(self) -> bool:

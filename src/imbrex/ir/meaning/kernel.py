@@ -192,9 +192,8 @@ class KernelFunctions(InterpreterFunctions):
             right = by_scales(right, scales[2], pack, scales[3])
         match multiply := op.multiply.data:
             case PanelMultiply():
-                ranks = (
-                    left.ndim + right.ndim
-                )  # one has its panels numbered; words of k add a dimension to each
+                # one has its panels numbered; words of k add a dimension to each
+                ranks = left.ndim + right.ndim
                 left, right = k_by_m(left, blocked=ranks > 5), k_by_m(right, blocked=ranks > 6)
                 product = (left.swapaxes(-1, -2) @ right)[None]
             case WavesMultiply():
@@ -221,6 +220,7 @@ class KernelFunctions(InterpreterFunctions):
             self.starts[op] = op.source_start, op.dest_start
         source_start, dest_start = self.starts[op]
         values, written = source.copied(source_index, source_start, _plain(source, source_index, box))
+        values = matrix.turned(values, source.dtype, dest.dtype)
         target = dest_index, dest_start, _plain(dest, dest_index, box)
         if op.alpha is not None or op.beta is not None:
             reads = op.beta is not None and op.beta.data != 0

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from imbrex.dtype import SCALED
+from imbrex.dtype import BLOCK, SCALED, DType, packed, widened
 from imbrex.index.map import Dim, Map
 from imbrex.ir.meaning.memory import Array
 from imbrex.view.mma import Instruction, wave
 from imbrex.view.mma.wave import WaveTiles
 
-__all__ = ["multiplied", "owned"]
+__all__ = ["multiplied", "owned", "turned"]
 
 
 def multiplied(used: Instruction, a: Array, b: Array, c: Array, scales: Sequence[Array] = ()) -> Array:
@@ -40,6 +40,17 @@ def multiplied(used: Instruction, a: Array, b: Array, c: Array, scales: Sequence
         left, right = left * np.repeat(of_a, SCALED, axis=-1), right * np.repeat(of_b, SCALED, axis=-2)
     block, m, n = _elements(used.c)[0]
     return c + (left @ right)[:, block, m, n].reshape(c.shape)
+
+
+def turned(values: Array, of: DType, to: DType) -> Array:
+    """Packs [work item, ..] of rows of blocks, of which 16 lanes have one, as those of its columns; others as
+    they are.
+    """
+    if not of.across or to.across:
+        return values
+    rows = widened(values, of).reshape(-1, BLOCK, values.size // len(values), BLOCK)
+    columns = packed(rows.swapaxes(1, 3), to)
+    return columns.reshape(values.shape)
 
 
 def owned(tiles: WaveTiles, block: tuple[int, int]) -> tuple[Array, Array]:

@@ -8,11 +8,12 @@ from typing import Any, Final
 import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 
-from imbrex.dtype import SCALED, DType, widened
+from imbrex.dtype import BLOCK, SCALED, DType, widened
 from imbrex.ir.chosen import Phased
 from imbrex.ir.meaning.memory import Array, View
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp, DraftConvOp, GemmOp
 from imbrex.problem.layout import Role
+from imbrex.view.gemm.blocks import together
 
 CANONICAL: Final[dict[Role, tuple[str, ...]]] = {
     "filter": ("g", "k", "c", "y", "x"),
@@ -96,9 +97,17 @@ def multiplied(a: Array, b: Array, phased: Phased | None, batch: int = 0) -> Arr
 
 
 def numbers(values: Array, dtype: DType, kind: Any, axis: int = -1) -> Array:
-    """Elements as numbers of a wider type, those of packs one by one.  axis: k, along which packs are."""
+    """Elements as numbers of a wider type, those of packs one by one.  axis: k, along which packs are; of
+    those that lie across it the last but one, of blocks.
+    """
     if dtype.pack == 1:
         return values.astype(kind)
+    if dtype.across:
+        *outer, k, m = values.shape
+        count = together(dtype)
+        assert axis in (-2, values.ndim - 2), f"blocks are of the last two dims, k is {axis}"
+        found = widened(values, dtype).reshape(*outer, k, m // (BLOCK * count), BLOCK, count * BLOCK)
+        return np.moveaxis(found, -2, -3).reshape(*outer, k * BLOCK, m).astype(kind)
     return np.moveaxis(widened(np.moveaxis(values, axis, -1), dtype), -1, axis).astype(kind)
 
 
@@ -161,4 +170,4 @@ def _windows(op: ConvOp, filter: Array, padded: Array, output: Array) -> Iterato
 
 
 def _wide(view: View, array: Array) -> Array:
-    return numbers(array, view.dtype, view.dtype.accumulator.numpy)
+    return numbers(array, view.dtype, view.dtype.accumulator.numpy, -2 if view.dtype.across else -1)

@@ -21,7 +21,7 @@ from xdsl.irdl import (
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from imbrex.dtype import DTYPES, PANELS
+from imbrex.dtype import ACROSS, DTYPES, HELD, PANELS
 from imbrex.ir.attrs import Extents, Int, Literal
 from imbrex.ir.element import BY_MLIR_NAME
 from imbrex.ir.literal import Reference
@@ -34,10 +34,14 @@ from imbrex.view.mma.vector import CPU_UNITS
 
 COPIES: Final = {
     pair
-    for t in DTYPES.values()
-    for pair in ((t.mlir_name, t.accumulator.mlir_name), (t.accumulator.mlir_name, t.mlir_name))
+    for t, other in (
+        *((t, t.accumulator) for t in DTYPES.values()),
+        *((t, t.loaded) for t in HELD.values()),
+        *((t.in_lds, t.along_k) for t in ACROSS.values()),
+    )
+    for pair in ((t.mlir_name, other.mlir_name), (other.mlir_name, t.mlir_name))
 } | {(PANELS[u.held].mlir_name, DTYPES[u.operand].mlir_name) for u in CPU_UNITS.values() if u.held}
-"""Element types of destination and source between which a copy converts."""
+"""Element types of destination and source between which a copy converts, or goes to LDS and back."""
 
 
 def constant_of(value: SSAValue) -> int | None:

@@ -20,7 +20,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, v
 from xdsl.parser import Parser
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import SCALED, product_of_packs
+from imbrex.dtype import BLOCK, SCALED, product_of_packs
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Keyword, Names, Padding
 from imbrex.ir.chosen import Tuned
 from imbrex.ir.element import BY_MLIR_NAME
@@ -275,16 +275,24 @@ class GemmOp(MiopenOp):
         verify_elements([self.a, self.b, self.c], 2, takes_two=True)
         pack = BY_MLIR_NAME[str(element_of(self.a))].pack
         blocks = None if ka is None else ka * pack // SCALED
-        is_along_k = not (self.a_transposed and self.a_transposed.data) and bool(
-            self.b_transposed and self.b_transposed.data
-        )
-        expect(pack == 1 or is_along_k, f"packs of {pack} are neighbours along k of a and of b", "type", 0)
+        self._verify_packs()
         verify_scales(self.scales, self.a, ((*batch, m, blocks), (*batch, n, blocks)), 3)
         is_plain = self.data_tiled is None and not is_aligned and not is_cut
         expect(is_plain or not self.scales, "'data_tiled', 'aligned' and 'k_parts' take no scales", "type", 3)
         for i, v in enumerate((self.a, self.b)):
             if batch and not agree(shape_of(v)[0], batch[0]):
                 raise InvalidField(f"the batch is {shape_of(v)[0]} here but {batch[0]} in c", "type", i)
+
+    def _verify_packs(self) -> None:
+        """Packs are neighbours along k, or in blocks where k is not the last dimension."""
+        flags = (self.a_transposed, self.b_transposed)
+        a_is_turned, b_is_turned = (flag is not None and flag.data for flag in flags)
+        for position, (value, is_along_k) in enumerate(((self.a, not a_is_turned), (self.b, b_is_turned))):
+            of = BY_MLIR_NAME[str(element_of(value))]
+            has_blocks = bool(of.across)
+            packs = f"packs of {of.pack} are neighbours along k of '{'ab'[position]}'"
+            message = f"{packs}, or {BLOCK}x1 where rows of it are k"
+            expect(of.pack == 1 or is_along_k != has_blocks, message, "type", position)
 
 
 def verify_matrices(k: tuple[Size, Size], m: tuple[Size, Size], n: tuple[Size, Size]) -> None:

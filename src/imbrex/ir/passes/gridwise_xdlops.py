@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, SSAValue
 from imbrex.chip import VECTOR_BYTES
 from imbrex.config.block_plan import WavesBlock, WavesCopy
 from imbrex.index.map import Dim, Layer, Map
-from imbrex.ir.element import accumulator_type, element_bytes
+from imbrex.ir.element import accumulator_type, element_bytes, in_lds, loaded
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.passes import gridwise_tiles, tiling
@@ -157,9 +157,9 @@ class _Waves:
             for given, o in zip((plan.a, plan.b), self.operands, strict=True)
         )
         scales = self._scales("even", run), self._scales("odd", run)
-        loaded = sorted(self.operands, key=lambda o: -element_bytes(element_of(o.lds[0])))
+        wider_first = sorted(self.operands, key=lambda o: -element_bytes(element_of(o.window)))
         Ahead(
-            part, plan.k_copied, loaded, views, cut, self.given.item, self.c, loads,
+            part, plan.k_copied, wider_first, views, cut, self.given.item, self.c, loads,
             (even, odd), parts, halves // parts, scales,
         ).emit(run)  # fmt: skip
 
@@ -214,7 +214,8 @@ class _Matrix:
 
     @property
     def element(self) -> Attribute:
-        return element_of(self.op.a if self.name == "a" else self.op.b)
+        """What the tile in LDS has of an element."""
+        return in_lds(element_of(self.op.a if self.name == "a" else self.op.b))
 
     @property
     def own(self) -> int:
@@ -324,7 +325,7 @@ def _operand(
         split = tiling.slices(matrix.op, matrix.copy, [d.size for d in matrix.dims], matrix.cut.threads)
         shape = split.shape(*(d.size for d in matrix.dims))
         staged = [
-            run.alloc(f"thread_{matrix.name}_{parity}", element_of(views[0]), shape, PRIVATE)
+            run.alloc(f"thread_{matrix.name}_{parity}", loaded(matrix.element), shape, PRIVATE)
             for parity in stages(steps, len(views))
         ]
     return Operand(window, views, staged, matrix.copy, seen)

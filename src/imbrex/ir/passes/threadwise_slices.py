@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, SSAValue
 from imbrex.index.map import Dim, Layer, Map, layer_over, unchanged
 from imbrex.index.rule import Embed, PassThrough
 from imbrex.ir.chain import map_of, names_of
+from imbrex.ir.element import loaded
 from imbrex.ir.ops.block import BlockwiseCopyOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.passes import tiling
@@ -42,7 +43,7 @@ def staged(
     held = op.source if is_held else op.dest
     if not is_held:
         if not is_kept:
-            held = run.alloc("thread_staged", element_of(op.dest), split.shape(k, d), PRIVATE)
+            held = run.alloc("thread_staged", loaded(element_of(op.dest)), split.shape(k, d), PRIVATE)
         source = viewed(op.source, *_layers(op.source, split, split.vector_dim))
         read = properties({"vector": op.source_data_per_read})
         run.add(_copy(source, [*index, item], held, [], read))

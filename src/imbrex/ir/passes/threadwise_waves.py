@@ -19,9 +19,9 @@ from typing import Any, Final
 from xdsl.ir import Attribute, SSAValue
 
 from imbrex.config.block_plan import WavesMultiply
-from imbrex.index.map import Dim, Map
+from imbrex.index.map import Dim, Layer, Map
 from imbrex.ir.chain import names_of
-from imbrex.ir.element import element_bytes
+from imbrex.ir.element import along_k, dtype_of, element_bytes
 from imbrex.ir.ops.block import BlockwiseGemmOp
 from imbrex.ir.ops.matrix import SCALE_WORDS, MfmaOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
@@ -29,6 +29,7 @@ from imbrex.ir.passes import tiling
 from imbrex.ir.passes.threadwise_slices import Viewed
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import PRIVATE, element_of, shape_of
+from imbrex.view.gemm.blocks import by_row, together
 from imbrex.view.mma import wave
 from imbrex.view.mma.wave import Side, WaveTiles
 from imbrex.view.stage import lds
@@ -112,7 +113,7 @@ class Fragments:
 
         def held(side: Side, element: Attribute) -> SSAValue:
             name = f"thread_{OPERAND[side]}_{hint}"
-            return run.alloc(name, element, [cut.tiles(side), cut.kpack], PRIVATE)
+            return run.alloc(name, along_k(element), [cut.tiles(side), cut.kpack], PRIVATE)
 
         packs = tuple((held("m", elements[0]), held("n", elements[1])) for _ in range(outers))
         return Fragments(packs, turned)
@@ -142,8 +143,14 @@ class Fragments:
 
 def fragments_of(tile: SSAValue, side: Side, cut: WaveTiles, run: Run) -> SSAValue:
     """A tile of LDS as (workitem, k_outer, tile, slot)."""
+    return run.view(tile, _fragment(tile, side, cut), f"fragment_{OPERAND[side]}")
+
+
+def _fragment(tile: SSAValue, side: Side, cut: WaveTiles) -> tuple[Layer, ...]:
+    """What a work item reads, over (k, m or n) as it lies in LDS."""
     dims = [Dim(name, size or 0) for name, size in zip(("k", side), shape_of(tile), strict=True)]
-    return run.view(tile, wave.fragment(dims, cut, side), f"fragment_{OPERAND[side]}")
+    rows = by_row(dims, together(dtype_of(element_of(tile))))
+    return (*wave.fragment(dims, cut, side), *rows)
 
 
 @dataclass(frozen=True)
@@ -172,10 +179,9 @@ class _Wave:
 
 
 def _packs(value: SSAValue, side: Side, cut: WaveTiles, turned: str, viewed: Viewed, run: Run) -> _Packs:
-    dims = [Dim(name, size or 0) for name, size in zip(("k", side), shape_of(value), strict=True)]
-    fragment = viewed(value, wave.fragment(dims, cut, side), f"fragment_{OPERAND[side]}")
+    fragment = viewed(value, _fragment(value, side, cut), f"fragment_{OPERAND[side]}")
     shape = [cut.tiles(side), cut.kpack]
-    registers = run.alloc(f"thread_{OPERAND[side]}", element_of(value), shape, PRIVATE)
+    registers = run.alloc(f"thread_{OPERAND[side]}", along_k(element_of(value)), shape, PRIVATE)
     slots, is_turned = _slots(registers, side, cut, run), OPERAND[side] in turned
     return _Packs(fragment, registers, slots, cut.tiles(side), is_turned)
 
@@ -196,10 +202,10 @@ def _read(
     cut: WaveTiles, item: SSAValue, packs: _Packs, k_outer: SSAValue, into: Run, tile: SSAValue
 ) -> None:
     operands = [packs.fragment, [item, k_outer, tile], packs.registers, [tile]]
-    size = element_bytes(element_of(packs.registers))
+    size = element_bytes(element_of(packs.fragment))
     given = properties({"vector": lds.pack_of(cut.kpack, size)})
     if packs.turned:
-        given = properties({"vector": wave.TURNED_BYTES // size, "turned": True})
+        given = properties({"vector": max(1, wave.TURNED_BYTES // size), "turned": True})
     into.add(ThreadwiseCopyOp.build(operands=operands, properties=given))
 
 

@@ -34,10 +34,8 @@ LDS_KINDS: tuple[LdsKind, ...] = get_args(LdsKind)
 
 
 def pack_of(fragment: int, element_bytes: int) -> int:
-    """Elements that stay together, of a fragment of so many: 16 bytes; of 12 bytes each, the two that three
-    accesses of 8 bytes take.
-    """
-    return min(fragment, max(1, VECTOR_BYTES // element_bytes if VECTOR_BYTES % element_bytes == 0 else 2))
+    """Elements that stay together, of a fragment of so many: 16 bytes."""
+    return min(fragment, max(1, VECTOR_BYTES // element_bytes))
 
 
 @dataclass(frozen=True)

@@ -15,4 +15,14 @@ using f8e4m3fn_x2 = packed<f8e4m3fn, 8, 2>;
 using f8e4m3fn_x16 = packed<f8e4m3fn, 8, 16>;
 using f8e5m2_x2 = packed<f8e5m2, 8, 2>;
 using f8e5m2_x16 = packed<f8e5m2, 8, 16>;
+
+// A pack of neighbours along m or n, a row of a block that lanes transpose.
+template <class Pack> struct across {
+  Pack pack;
+};
+
+// A pack of 12 bytes in LDS, 16 from one to the next.
+template <class Pack> struct alignas(16) held {
+  Pack pack;
+};
 } // namespace imbrex

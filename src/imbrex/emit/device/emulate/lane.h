@@ -11,6 +11,10 @@ namespace imbrex {
 template <class D, class S> IMBREX_INLINE D converted(S x) {
   if constexpr (__is_same(D, S))
     return x;
+  else if constexpr (__is_same(D, held<S>))
+    return D{x};
+  else if constexpr (__is_same(S, held<D>))
+    return x.pack;
   else
     return narrow_to<D>::from(widen(x));
 }
@@ -20,7 +24,7 @@ template <class T> IMBREX_INLINE void fill(T *p, int count, decltype(widen(T{}))
 }
 
 // To all W elements, or to the 16 bytes of the widest access: more of them only leave registers, narrowed.  12 bytes
-// are three words, 24 three pairs.
+// are three words.
 template <int W, class P> IMBREX_INLINE void expect_aligned(const P *p) {
   constexpr size_t bytes = W * sizeof(P), power = bytes & -bytes;
   if (reinterpret_cast<uintptr_t>(p) % (power < 16 ? power : 16) != 0) __builtin_trap();
@@ -42,7 +46,8 @@ template <int W, class T> IMBREX_INLINE void gain(T *dst, const T *src) {
 // What a lane of a wave moves from global memory to LDS past its registers; zero where the source does not exist.
 // The hardware takes the place of lane 0, `first`, and puts the others behind it in order: any other place stops the
 // program.
-template <int W, class T> IMBREX_INLINE void move_direct(T *dst, const T *src, bool exists, int lane, T *&first) {
+template <int W, class D, class S>
+IMBREX_INLINE void move_direct(D *dst, const S *src, bool exists, int lane, D *&first) {
   if (lane == 0) first = dst;
   if (dst != first + lane * W) __builtin_trap();
   move<W>(dst, src, exists);
@@ -55,6 +60,26 @@ template <int W, class T> IMBREX_INLINE void move_turned(T *dst, int pitch, cons
   constexpr int readers = 16 / W;
   const int own = lane % 16, row = own / readers, column = own % readers * W;
   for (int i = 0; i < W; ++i) dst[(column + i - own) * pitch + row] = src[i];
+}
+
+// The same of packs of fewer than 8 bits, of which each lane reads one, a row of 16.
+template <int W, class Single, int Bits, int Count>
+IMBREX_INLINE void
+move_turned(packed<Single, Bits, Count> *dst, int pitch, const across<packed<Single, Bits, Count>> *src, int lane) {
+  static_assert(W == 1 && Count == 16, "lanes transpose a pack each");
+  const int own = lane % 16;
+  for (int column = 0; column < 16; ++column)
+    for (int b = 0; b < Bits; ++b) {
+      const int from = column * Bits + b, to = own * Bits + b;
+      uint8_t &byte = dst[(column - own) * pitch].bytes[to / 8];
+      const int bit = src->pack.bytes[from / 8] >> from % 8 & 1;
+      byte = uint8_t((byte & ~(1 << to % 8)) | bit << to % 8);
+    }
+}
+template <int W, class P>
+IMBREX_INLINE void move_turned(P *dst, int pitch, const held<across<P>> *src, int lane) {
+  expect_aligned<W>(src);
+  move_turned<W>(dst, pitch, &src->pack, lane);
 }
 
 // dst = alpha * src + beta * dst; beta == 0 does not read dst.

@@ -7,18 +7,17 @@ namespace imbrex {
 
 template <class T> using lds = T __attribute__((address_space(3))) *;
 
-// dst = W neighbours of LDS, in one instruction; 24 bytes in three.
+// dst = W neighbours of LDS, in one instruction.
 template <int W, class T> IMBREX_INLINE void read(T *dst, lds<const T> src) {
-  if constexpr (W * sizeof(T) == 24) {
+  const word<W * sizeof(T)> x = *(lds<const word_in_memory<W * sizeof(T)>>)(src);
+  __builtin_memcpy(dst, &x, sizeof(x));
+}
+template <int W, class T> IMBREX_INLINE void read(T *dst, lds<const held<T>> src) {
+  static_assert(W == 1, "a pack fills its place");
+  word<12> x; // word by word: for a copy of 12 bytes the compiler would wait for all loads past the registers
 #pragma unroll
-    for (int i = 0; i < 3; ++i) {
-      const word<8> x = ((lds<const word_in_memory<8>>)(src))[i];
-      __builtin_memcpy((word_in_memory<8> *)(dst) + i, &x, sizeof(x));
-    }
-  } else {
-    const word<W * sizeof(T)> x = *(lds<const word_in_memory<W * sizeof(T)>>)(src);
-    __builtin_memcpy(dst, &x, sizeof(x));
-  }
+  for (int i = 0; i < 3; ++i) x.part[i] = ((lds<const word_in_memory<4>>)(src))[i];
+  __builtin_memcpy(dst, &x, sizeof(x));
 }
 
 // What 16 lanes read, a matrix of W rows of 16 of which each reads W neighbours, row by row, transposed: dst = the lane's
@@ -39,33 +38,60 @@ IMBREX_INLINE void read_turned(
   }
 }
 
-// W neighbours of LDS = src, in one instruction; 24 bytes in three.
-template <int W, class T> IMBREX_INLINE void write(lds<T> dst, const T *src) {
-  if constexpr (W * sizeof(T) == 24) {
-#pragma unroll
-    for (int i = 0; i < 3; ++i) {
-      word<8> x;
-      __builtin_memcpy(&x, (const word_in_memory<8> *)(src) + i, sizeof(x));
-      ((lds<word_in_memory<8>>)(dst))[i] = x;
-    }
-  } else {
-    word<W * sizeof(T)> x;
-    __builtin_memcpy(&x, src, sizeof(x));
-    *(lds<word_in_memory<W * sizeof(T)>>)(dst) = x;
-  }
+// The same of packs of fewer than 8 bits, of which each of 16 lanes reads one.
+template <int W, class P>
+IMBREX_INLINE void
+read_turned([[maybe_unused]] P *dst, [[maybe_unused]] const across<P> __attribute__((address_space(3))) *__restrict src) {
+  static_assert(W == 1 && sizeof(P) == 8, "lanes transpose a pack each");
+  typedef int words __attribute__((ext_vector_type(2)));
+  const words x = __builtin_amdgcn_ds_read_tr4_b64_v2i32((lds<words>)src);
+  __builtin_memcpy(dst, &x, sizeof(x));
 }
+template <int W, class P>
+IMBREX_INLINE void read_turned(
+    [[maybe_unused]] P *dst, [[maybe_unused]] const held<across<P>> __attribute__((address_space(3))) *__restrict src) {
+  static_assert(W == 1 && sizeof(P) == 12, "lanes transpose a pack each");
+  typedef int words __attribute__((ext_vector_type(3)));
+  const words x = __builtin_amdgcn_ds_read_tr6_b96_v3i32((lds<words>)src);
+  const word<12> read = {{uint32_t(x[0]), uint32_t(x[1]), uint32_t(x[2])}};
+  __builtin_memcpy(dst, &read, sizeof(read));
+}
+
+// W neighbours of LDS = src, in one instruction.
+template <int W, class T> IMBREX_INLINE void write(lds<T> dst, const T *src) {
+  word<W * sizeof(T)> x;
+  __builtin_memcpy(&x, src, sizeof(x));
+  *(lds<word_in_memory<W * sizeof(T)>>)(dst) = x;
+}
+template <int W, class T> IMBREX_INLINE void write(lds<held<T>> dst, const T *src) {
+  static_assert(W == 1, "a pack fills its place");
+  word<12> x;
+  __builtin_memcpy(&x, src, sizeof(x));
+#pragma unroll
+  for (int i = 0; i < 3; ++i) ((lds<word_in_memory<4>>)(dst))[i] = x.part[i];
+}
+
+template <class T> constexpr int bytes_loaded = sizeof(T);
+template <class T> constexpr int bytes_loaded<held<T>> = sizeof(T);
+template <class T> struct loaded_as {
+  typedef T type;
+};
+template <class T> struct loaded_as<held<T>> {
+  typedef T type;
+};
 
 // From a buffer to LDS past the registers, by all lanes of a wave: lane l writes the l-th `W` elements after dst, the
 // place of the first lane.  The builtin is of clang 21 and later.
 template <int W, class T> IMBREX_INLINE void load_direct(lds<T> dst, buffer b, uint32_t lane, uint32_t wave) {
-  __builtin_amdgcn_raw_ptr_buffer_load_lds(b, dst, W * sizeof(T), lane, wave, 0, 0);
+  __builtin_amdgcn_raw_ptr_buffer_load_lds(b, dst, W * bytes_loaded<T>, lane, wave, 0, 0);
 }
 
 IMBREX_INLINE uint32_t lane_of_wave() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
 
 // The same from an array that no raw buffer reaches: through registers after all.
-template <int W, class T> IMBREX_INLINE void load_direct(lds<T> dst, const T *src, bool exists) {
-  T x[W];
+template <int W, class T>
+IMBREX_INLINE void load_direct(lds<T> dst, const typename loaded_as<T>::type *src, bool exists) {
+  typename loaded_as<T>::type x[W];
   load<W>(x, src, exists);
   write<W>(dst + W * lane_of_wave(), x);
 }
