@@ -5,6 +5,7 @@ finds wrong.  With IMBREX_TESTS=all every form.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,19 @@ CONVOLUTIONS = (
     "-n 1 -c 96 -H 14 -W 14 -k 64 -y 1 -x 1 -F {way}",
     "-n 1 -c 160 -g 2 -H 9 -W 9 -k 96 -y 3 -x 3 -p 1 -q 1 -F {way}",
 )
+IN_PLACE = (
+    (9, "-n 3 -c {c} -H 9 -W 16 -k 40 -y 3 -x 3 -p 1 -q 1", "32,32,96,64,{k},16,k_blocked,a,swapped"),
+    (6, "-n 1 -c {c} -H 5 -W 47 -k 24 -y 3 -x 2 -p 3 -q 2 -l 2", "32,32,96,64,{c},16,k_blocked,b,swapped"),
+    (
+        5,
+        "-n 2 -c {g} -g 2 -H 7 -W 33 -k 6 -y 1 -x 5 -q 2 -u 2 -j 2",
+        "16,48,48,48,{k},16,k_blocked,a,swapped",
+    ),
+    (7, "-n 1 -c {c} -H 20 -W 4 -k 17 -y 7 -x 1 -p 3", "48,16,96,16,{k},16,k_blocked,b,swapped"),
+)
+"""Taps of a window, the window, a tuning.  Rows of images that are whole tiles or not, strides, dilations,
+pads of more than a window, last panels of few rows, steps that are one tap.
+"""
 UNITS = {"bf16": "tdpbf16ps", "i8": "tdpbssd"}
 
 
@@ -60,7 +74,15 @@ def every() -> list[tuple[str, str | None]]:
     )
     chosen = [*windows, *(f"gemm -t {words}" for words in further)]
     chosen.append("gemm -t bf16 -m 120 -n 75 -k 99 --epilogue 'relu(x + bias) + residual'")
-    return [*products, *((line, None) for line in chosen)]
+    return [*products, *((line, None) for line in chosen), *in_place()]
+
+
+def in_place() -> Iterator[tuple[str, str]]:
+    for word, t, width in (("convbfp16", "bf16", 32), ("convint8", "i8", 64)):
+        for tiles, (taps, text, form) in zip((1, 2, 1, 2), IN_PLACE, strict=True):
+            c = tiles * width
+            line = f"{word} {text.format(c=c, g=2 * c)} -F 1 -I NHWC -f NHWC -O NHWC"
+            yield line, f"v1:cpu:{form.format(c=c, k=taps * c)},{UNITS[t]}"
 
 
 CASES = every() if os.environ.get("IMBREX_TESTS") == "all" else every()[::5]

@@ -77,6 +77,10 @@ class Access:
         """The part of (row, strip of `width` lanes) that is not padding alone."""
         return 1.0 if self.guarded is None else self.guarded.met(width)
 
+    def cut(self, width: int) -> float:
+        """The part of (row, strip of `width` lanes) in which some lanes are padding and others not."""
+        return 0.0 if self.guarded is None else self.guarded.cut(width)
+
     def repeats(self, count: int) -> bool:
         """Do `count` elements of the matrix show some of the array's several times, as windows do?"""
         return 0 < self.elements < count

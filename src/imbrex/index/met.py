@@ -42,18 +42,25 @@ class Guarded:
 
     def met(self, width: int) -> float:
         """The part of (row, strip of `width` lanes) that is met, 0 to 1."""
-        return _met(self, width)
+        return _met(self, width)[0]
+
+    def cut(self, width: int) -> float:
+        """The part of them that is met by some of its lanes only."""
+        met, whole = _met(self, width)
+        return met - whole
 
 
 @lru_cache(maxsize=4096)
-def _met(of: Guarded, width: int) -> float:
+def _met(of: Guarded, width: int) -> tuple[float, float]:
+    """The part of strips in which some lane exists, and in which all do."""
     exists, weights = _kinds(of)
     if not len(exists):
-        return 1.0
+        return 1.0, 1.0
     whole = -(-exists.shape[1] // width) * width
     padded = np.pad(exists, ((0, 0), (0, whole - exists.shape[1])))
-    strips = padded.reshape(len(exists), -1, width).any(axis=2)
-    return float(weights @ strips.mean(axis=1))
+    strips = padded.reshape(len(exists), -1, width)
+    some, all_ = (float(weights @ found.mean(axis=1)) for found in (strips.any(axis=2), strips.all(axis=2)))
+    return some, all_
 
 
 @lru_cache(maxsize=64)

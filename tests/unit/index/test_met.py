@@ -24,8 +24,11 @@ def test_what_is_met_is_counted(more: dict[str, int]) -> None:
     found = guarded(view, across, along)
     assert found is not None
     for width in WIDTHS:
+        last = valid.shape[-1] // width * width
         strips = [valid[..., i : i + width].any(axis=-1).mean() for i in range(0, valid.shape[-1], width)]
         assert found.met(width) == pytest.approx(np.mean(strips))
+        whole = [valid[..., i : i + width].all(axis=-1).mean() for i in range(0, last, width)]
+        assert found.cut(width) == pytest.approx(np.mean(strips) - np.sum(whole) / len(strips))
 
 
 def test_nothing_is_said_of_a_window_without_padding() -> None:

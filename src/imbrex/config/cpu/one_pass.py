@@ -97,11 +97,21 @@ def tile_feed(plan: CpuPlan, machine: CpuMachine) -> float:
     lines = t.m_per_thread, t.n_per_thread
     moving, still = lines if t.stationary == "b" else lines[::-1]
     moved = plan.panel_k * (plan.block_rows if t.stationary == "b" else plan.block_columns) * size
-    kept = plan.panel_k * still * size
+    kept = plan.panel_k * still * size * (_shown_once(plan) if t.stationary == "a" else 1.0)
     far = tiles.feed + missed(moved, machine) * (tiles.far_feed - tiles.feed)
     read = 0.0 if kept + moved <= machine.l1_bytes else moving * far
     read += still * tiles.feed if kept > tiles.near * machine.l1_bytes else 0.0
     return plan.row_panels * plan.column_panels * read * plan.oriented.k * size
+
+
+def _shown_once(plan: CpuPlan) -> float:
+    """What a panel of A has of lines, in lines of its own: neighbouring rows of windows that tiles read in
+    place share what the taps of a row see.
+    """
+    gemm = plan.oriented
+    count = gemm.g * gemm.m * gemm.k
+    is_shared = _has_tiles_in_place(plan) and gemm.a.repeats(count)
+    return (gemm.a.elements / count) ** 0.5 if is_shared else 1.0
 
 
 def reads_a_in_place(plan: CpuPlan) -> bool:
@@ -216,12 +226,24 @@ def _a_of_tiles(plan: CpuPlan, machine: CpuMachine, tiles: Tiles) -> float:
     back = 0.0 if is_near else size * tiles.kept
     if not _has_copied_runs(a):
         return back + copied_along_k(a, 0, plan, machine.prices) / t.vector_lanes
-    return back + (tiles.run + tiles.copied * ceil(a.run[0] / (t.vector_lanes * t.together))) / a.run[0]
+    copied = back + (tiles.run + tiles.copied * ceil(a.run[0] / (t.vector_lanes * t.together))) / a.run[0]
+    if not _has_tiles_in_place(plan):
+        return copied
+    return copied * a.cut(tiles.rows) + tiles.placed / (tiles.rows * run_of_steps(a.run[0], plan))
 
 
 def _has_copied_runs(a: Access) -> bool:
     """Do tiles have runs of A copied, whole, on each visit?"""
     return a.step[0] == 1 and a.run[0] >= LEAST_RUN
+
+
+def _has_tiles_in_place(plan: CpuPlan) -> bool:
+    """Does each tile of A lie in one run of neighbours along k, so that it is read there where its rows are
+    evenly apart and exist together?
+    """
+    t, run = plan.tuning, run_of_steps(plan.oriented.a.run[0], plan)
+    is_tiled = CPU_UNITS[t.unit].tiles is not None and _has_copied_runs(plan.oriented.a)
+    return is_tiled and plan.element == plan.context.dtype and run % (t.vector_lanes * t.together) == 0
 
 
 def _a_price(plan: CpuPlan, prices: Prices) -> float:

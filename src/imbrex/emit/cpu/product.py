@@ -8,7 +8,7 @@ from imbrex.dtype import DType
 from imbrex.emit import c
 from imbrex.emit.cpu import finishing
 from imbrex.index.expr import lin
-from imbrex.lower.cpu.packed import CopiedRuns, ShortRuns
+from imbrex.lower.cpu.packed import CopiedRuns, ShortRuns, TilesInPlace
 from imbrex.lower.stmt import InPlace, Product, RunsInPlace
 from imbrex.view.mma.vector import FMA, CpuUnit
 
@@ -179,9 +179,10 @@ def _a(stmt: Product) -> str:
         rest = f"{stmt.a.window.buffer.name}, {window}, {tables}"
         chunk = "" if stmt.a.chunk is None else f", {stmt.a.chunk}"
         return f"imbrex::a_runs_in_place<{unit}, decltype({window}){chunk}> operand_a{{{rest}}};"
-    if isinstance(stmt.a, CopiedRuns):
+    if isinstance(stmt.a, CopiedRuns | TilesInPlace):
         window = f"scratch.{stmt.a.window.name}"
-        kind = f"imbrex::a_copied_runs<{unit}, decltype({window}), {stmt.a.run}, {stmt.k}>"
+        form = "copied_runs" if isinstance(stmt.a, CopiedRuns) else "tiles_in_place"
+        kind = f"imbrex::a_{form}<{unit}, decltype({window}), {stmt.a.run}, {stmt.k}>"
         return f"{kind} operand_a({stmt.a.window.buffer.name}, {window}, scratch.rows_a);"
     if isinstance(stmt.a, ShortRuns):
         window, name = f"scratch.{stmt.a.window.name}", stmt.a.window.buffer.name
@@ -235,7 +236,7 @@ def _a_members(stmt: Product, kind: str, k: str) -> list[str]:
     match stmt.a:
         case InPlace(is_transposed=True, is_copied=True):
             return [f"alignas(64) {kind} panels_a[{_columns_of(stmt)}::elements];"]
-        case InPlace() | CopiedRuns() if _may_copy(stmt):
+        case InPlace() | CopiedRuns() | TilesInPlace() if _may_copy(stmt):
             tiles = f"imbrex::rows_of_tiles<{_unit(stmt)}, {stmt.k}>"
             return [f"alignas(64) {kind} rows_a[{tiles}::elements<{stmt.rows}>];"]
         case InPlace():
@@ -268,7 +269,7 @@ def _may_copy(stmt: Product) -> bool:
     """Are rows of A copied to whole tiles: always, or, of a matrix, where several panels of B would meet rows
     that lines of a cache cut?
     """
-    if isinstance(stmt.a, CopiedRuns):
+    if isinstance(stmt.a, CopiedRuns | TilesInPlace):
         return True
     return stmt.unit.tiles is not None and stmt.stationary == "a" and max(stmt.n_sizes) > stmt.lanes
 

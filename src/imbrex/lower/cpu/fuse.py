@@ -30,7 +30,7 @@ from imbrex.index.expr import Lin, lin, var
 from imbrex.index.met import Guarded
 from imbrex.index.query import pointer_step
 from imbrex.index.rule import COUNT
-from imbrex.lower.cpu.packed import CopiedRuns, OperandA, ShortRuns
+from imbrex.lower.cpu.packed import CopiedRuns, OperandA, ShortRuns, TilesInPlace
 from imbrex.lower.cpu.runs import common_run, extents, neighbours, short_runs
 from imbrex.lower.finish import OLD
 from imbrex.lower.stmt import (
@@ -53,6 +53,8 @@ from imbrex.view.mma.vector import FMA
 
 SHORTEST_RUN = 16
 """Words of neighbours in k that make a run worth a pointer: the widest vector's."""
+MOST_RUNS = 64
+"""Runs of a row of tiles that is read in place: a bit each says whether it exists."""
 CHUNKS = range(24, 7, -1)
 """Turns of the innermost loop for runs that are no whole vectors, as 3 channels of 7 taps."""
 
@@ -171,10 +173,12 @@ def in_place(parts: Parts) -> OperandA | None:
         base = Ref(window.buffer, rest + rows.offset.subs({rows.var: lin(0)}))
         is_crowd = parts.product.unit.tiles is None and crowds(parts.a.width, step)
         return window if is_crowd else InPlace(base, pitch.const)
+    run = common_run(lanes, parts.steps)
     if parts.product.unit.tiles is not None:
+        if run % vector == 0 and window.lanes <= MOST_RUNS * run:
+            return TilesInPlace(window, run)
         run = neighbours(lanes, parts.steps)
         return CopiedRuns(window, run) if run >= LEAST_RUN else window
-    run = common_run(lanes, parts.steps)
     if run >= vector and run % vector == 0:
         return RunsInPlace(window, run)
     if (short := _short_runs(parts)) is not None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from imbrex.index.expr import lin, var
 from imbrex.lower.cpu.fuse import Parts, in_place, product
-from imbrex.lower.cpu.packed import CopiedRuns, ShortRuns
+from imbrex.lower.cpu.packed import CopiedRuns, ShortRuns, TilesInPlace
 from imbrex.lower.stmt import (
     AxisOffsets,
     For,
@@ -46,7 +46,7 @@ def _windows(stmt: Stmt) -> tuple[Window, ...]:
             return (stmt.window,)
         case Product(Window() as a):
             return a, stmt.b, stmt.c
-        case Product(RunsInPlace(a) | ShortRuns(a) | CopiedRuns(a)):
+        case Product(RunsInPlace(a) | ShortRuns(a) | CopiedRuns(a) | TilesInPlace(a)):
             return a, stmt.b, stmt.c
         case Product():
             return stmt.b, stmt.c

@@ -191,6 +191,16 @@ class CopiedRuns:
 
 
 @dataclass(frozen=True)
+class TilesInPlace:
+    """A window of which every `run` neighbouring k, whole tiles' widths, lie together and exist together: a
+    tile is read where it lies if its rows are evenly apart and exist, else copied.
+    """
+
+    window: Window
+    run: int
+
+
+@dataclass(frozen=True)
 class ShortRuns:
     """A window whose k are `count` runs of `run` neighbours, read there where the rows of a panel are evenly
     apart and exist whole, else copied.  A run takes whole words of the unit, what is behind it in the last
@@ -210,7 +220,7 @@ class ShortRuns:
         return self.count * self.words(unit) * unit.packed
 
 
-OperandA: TypeAlias = Window | InPlace | RunsInPlace | ShortRuns | CopiedRuns
+OperandA: TypeAlias = Window | InPlace | RunsInPlace | ShortRuns | CopiedRuns | TilesInPlace
 """What a product asks for panels of A; a window alone is packed."""
 
 

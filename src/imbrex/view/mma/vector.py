@@ -46,8 +46,8 @@ class Tiles:
     product, load, store: cycles from one to the next of its kind; lone: of a row of sums of a single vector,
     half a line of C.  feed, far_feed: of a byte of operands out of L2, and out of L3.  kept, far_kept: of a
     byte of sums to L2 and back, and to L3, between steps of K.  near: of L1, what a panel that stays may
-    take.  run, copied: of a run of A's rows that is copied to tiles, and of each vector of it; turned: of an
-    element of an A whose rows are k.
+    take.  run, copied: of a run of A's rows that is copied to tiles, and of each vector of it; placed: of a
+    run of a tile that is read where it lies; turned: of an element of an A whose rows are k.
     """
 
     rows: int
@@ -64,6 +64,7 @@ class Tiles:
     near: float
     run: float
     copied: float
+    placed: float
     turned: float
     source: str
 
@@ -83,6 +84,7 @@ AMX_TILES: Final = Tiles(
     near=0.5,
     run=4.0,
     copied=1.0,
+    placed=10.0,
     turned=0.3,
     source="Intel SDM, palette 1; cycles measured on an Intel Xeon (Emerald Rapids), in a virtual machine",
 )

@@ -14,9 +14,11 @@ from imbrex.config.cpu.plan import COLUMN_BYTES, COLUMNS_TOGETHER, WIDE_VECTOR, 
 from imbrex.config.cpu.space import cpu_space
 from imbrex.dtype import BF16, F16, F32
 from imbrex.emit.bundle import device_headers
+from imbrex.index.expr import var
+from imbrex.index.met import Guarded
 from imbrex.pipeline import Request, configuration_of
 from imbrex.problem import parse_problem
-from imbrex.view.mma.vector import FMA
+from imbrex.view.mma.vector import CPU_UNITS, FMA
 
 AVX512 = CPU_ISAS["avx512"]
 ALONG_K, ALONG_ROWS = Access(run=(1e12, 1.0), step=(1, 0)), Access(run=(1.0, 1e12), step=(0, 1))
@@ -386,6 +388,20 @@ def test_tiles_pack_a_once_for_each_block_of_columns_but_copy_whole_runs_on_each
     for access, factor in ((short, 2), (long, 1)):
         found = [parts(of, replace(gemm, a=access), CPU_ISAS["amx"])["A"] for of in (one, two)]
         assert found[1] == pytest.approx(factor * found[0])
+
+
+def test_tiles_that_are_read_in_place_are_copied_where_edges_cut_them() -> None:
+    """One row of 32 of an image, padded by one on both sides, and three taps: of six tiles two are cut."""
+    tap, lane, tiles = var("k", 96), var("m", 32), CPU_UNITS["tdpbf16ps"].tiles
+    guards = Guarded((tap // 32,), (lane - 1,), (32,), (("k", 96),), (("m", 32),))
+    whole = replace(ALONG_K, run=(32.0, 1.0), elements=1024)
+    tuning = CpuTuning(32, 32, 32, 64, 96, 16, "k_blocked", "b", unit="tdpbf16ps")
+    gemm = GemmContext(32, 64, 96, BF16, a=whole, b=ALONG_ROWS, c=ALONG_ROWS)
+    edges = replace(gemm, a=replace(whole, guarded=guards))
+    free, cut = (parts(tuning, of, CPU_ISAS["amx"])["A"] for of in (gemm, edges))
+    assert tiles is not None
+    assert free == pytest.approx(2 * 2 * 3 * tiles.placed)
+    assert cut - free == pytest.approx(2 * 2 * 16 * (tiles.run + tiles.copied))
 
 
 def test_rows_of_b_that_are_all_packed_go_to_l2() -> None:

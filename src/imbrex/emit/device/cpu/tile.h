@@ -61,7 +61,7 @@ template <class U> struct blocked_tiles : tiles_of_rows<U> {
   a_k_blocked<U> a;
   explicit blocked_tiles(a_k_blocked<U> a) : a(a) {}
   const element_of_unit<U> *row(int m) const { return a.row(m); }
-  int64_t apart() const { return k_width<U>; }
+  int64_t apart(int) const { return k_width<U>; }
   void advance() { a.advance(words_of_vector<U>); }
 };
 template <class U, bool IsWhole> struct plain_tiles : tiles_of_rows<U> {
@@ -69,7 +69,7 @@ template <class U, bool IsWhole> struct plain_tiles : tiles_of_rows<U> {
   a_rows<U> a;
   explicit plain_tiles(a_rows<U> a) : a(a) {}
   const element_of_unit<U> *row(int m) const { return a.p + m * a.step; }
-  int64_t apart() const { return a.step; }
+  int64_t apart(int) const { return a.step; }
   void advance() { a.p += k_width<U>; }
 };
 // Words of all rows together: turned, word by word, before they are a tile.
@@ -78,7 +78,7 @@ template <class U> struct turned_tiles {
   a_k_major<U> a;
   explicit turned_tiles(a_k_major<U> a) : a(a) {}
   const element_of_unit<U> *row(int m) const { return a.at(m, 0); }
-  int64_t apart() const { return 0; }
+  int64_t apart(int) const { return 0; }
   void advance() { a.advance(words_of_vector<U>); }
   template <class Row> void copy(tile_copy<U> &held, int rows, int64_t count, Row row) const {
     constexpr int together = unit<U>::together;
@@ -89,10 +89,54 @@ template <class U> struct turned_tiles {
     for (int m = 0; m < tile_rows; ++m) __builtin_memcpy(held[m], &square[m], sizeof(square[m]));
   }
 };
+// A tile of a run of neighbouring k, whose rows are `apart` elements from each other.
+template <class U> struct place_of_tile {
+  const element_of_unit<U> *at;
+  int64_t apart;
+};
+// Runs of Run neighbouring k, each tile of each wherever it lies.  next: rows that are fetched meanwhile, Fetched of them for
+// each run.
+template <class U, int Tall, int Run, int Fetched> struct a_tiles {
+  const place_of_tile<U> (*run)[Tall];
+  place_of_tile<U> next;
+};
+template <class U, int Tall, int Run, int Fetched> struct placed_tiles : tiles_of_rows<U> {
+  static constexpr bool can_load = true, ends_whole = true, has_all_rows = true;
+  const place_of_tile<U> (*run)[Tall];
+  place_of_tile<U> tile[Tall], next;
+  int left;
+  explicit placed_tiles(a_tiles<U, Tall, Run, Fetched> a) : run(a.run), next(a.next) { begin(); }
+  const element_of_unit<U> *row(int m) const { return tile[m / tile_rows].at; }
+  int64_t apart(int i) const { return tile[i].apart; }
+  IMBREX_INLINED void advance() {
+#pragma GCC unroll 8
+    for (int i = 0; i < Fetched; ++i) __builtin_prefetch(next.at + i * next.apart);
+    next.at += k_width<U>;
+    left -= k_width<U>;
+    if (left == 0) {
+      ++run, next.at += Fetched * next.apart - Run;
+      begin();
+    } else {
+#pragma GCC unroll 4
+      for (int i = 0; i < Tall; ++i) tile[i].at += k_width<U>;
+    }
+  }
+
+private:
+  IMBREX_INLINED void begin() {
+    left = Run;
+#pragma GCC unroll 4
+    for (int i = 0; i < Tall; ++i) tile[i] = (*run)[i];
+  }
+};
 template <int MR, class U> IMBREX_INLINE blocked_tiles<U> tiles_of(a_k_blocked<U> a) { return blocked_tiles<U>(a); }
 template <int MR, class U> IMBREX_INLINE plain_tiles<U, false> tiles_of(a_rows<U> a) { return plain_tiles<U, false>(a); }
 template <int MR, class U> IMBREX_INLINE plain_tiles<U, true> tiles_of(a_whole_rows<U> a) { return plain_tiles<U, true>(a); }
 template <int MR, class U> IMBREX_INLINE turned_tiles<U> tiles_of(a_k_major<U> a) { return turned_tiles<U>(a); }
+template <int MR, class U, int Tall, int Run, int Fetched>
+IMBREX_INLINE placed_tiles<U, Tall, Run, Fetched> tiles_of(a_tiles<U, Tall, Run, Fetched> a) {
+  return placed_tiles<U, Tall, Run, Fetched>(a);
+}
 
 // body(number) for each number below N, which is part of its type.
 template <int N, int I = 0, class Body> IMBREX_INLINE void each_number(Body body) {
@@ -151,20 +195,20 @@ private:
   // Tile I of A's rows, of `count` neighbours along k.
   template <int I, class Rows> IMBREX_INLINE void load_a(const Rows &a, int64_t count) {
     if (Rows::can_load && (I < whole || Rows::has_all_rows) && count == k_width<U>)
-      return amx::load<a_tile<I>>(a.row(I * tile_rows), a.apart() * int64_t(sizeof(E)));
+      return amx::load<a_tile<I>>(a.row(I * tile_rows), a.apart(I) * int64_t(sizeof(E)));
     alignas(64) tile_copy<U> held;
     copy_rows<I>(held, a, count);
     amx::load<a_tile<I>>(held, tile_bytes);
   }
   template <int I, class Rows>
-  static __attribute__((noinline)) void copy_rows(tile_copy<U> &held, const Rows &a, int64_t count) {
+  static __attribute__((noinline)) void copy_rows(tile_copy<U> &held, Rows a, int64_t count) {
     constexpr int rows = MR - I * tile_rows < tile_rows ? MR - I * tile_rows : tile_rows;
     a.copy(held, rows, count, [&](int m) { return a.row(I * tile_rows + m); });
   }
 
   // The last words of K, fewer than a tile has.
   template <class Rows, class B>
-  static __attribute__((noinline)) void rest(int64_t count, const Rows &a, const B &b, int64_t row_bytes) {
+  static __attribute__((noinline)) void rest(int64_t count, Rows a, B b, int64_t row_bytes) {
     if constexpr (Rows::ends_whole) count = k_width<U>;
     multiply([&](auto i) IMBREX_INLINED { load_a<decltype(i)::value>(a, count); }, b, b.p, row_bytes);
   }

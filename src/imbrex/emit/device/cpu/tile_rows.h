@@ -85,4 +85,77 @@ private:
       }
   }
 };
+
+// A run of what does not exist.
+template <int Bytes> alignas(64) inline constexpr uint8_t zero_bytes[Bytes] = {};
+
+// A view whose rows are m and whose lanes are k, each Run of them, whole tiles' widths, neighbours in memory that exist
+// together.  A tile of a run is read where it lies if its rows are evenly apart and all exist, else copied; `buffer` has
+// room for a panel's `elements` of K.  Where runs are taps of windows, the panel after this one sees little that this one
+// does not, rows of the last tap: these are fetched ahead, a few for each run.
+template <class U, class View, int Run, int K> struct a_tiles_in_place {
+  typedef element_of_unit<U> E;
+  typedef rows_of_tiles<U, K> rows;
+  static constexpr int W = width<sum_of_unit<U>>, most_runs = K / Run;
+  static_assert(View::W == W && View::V == 1, "lanes are k, one vector a panel");
+  static_assert(Run % k_width<U> == 0 && most_runs <= 64, "runs are whole tiles, and a bit says whether one exists");
+  const E *src;
+  const View &view;
+  E *buffer;
+  int64_t furthest = 0;        // where the last run lies
+  uint64_t exist[max_classes]; // the runs that do, of each class of rows
+  a_tiles_in_place(const E *src, const View &view, E *buffer) : src(src), view(view), buffer(buffer) {
+    for (int k = 0; k < view.lanes; k += Run) furthest = view.lane_offset[k] > furthest ? view.lane_offset[k] : furthest;
+    for (int c = 0; c < (view.is_wild ? 0 : view.classes); ++c) exist[c] = runs_of([&](int v) { return view.class_mask[v][c]; });
+  }
+
+  template <int R, class Body> void visit(int row, const Body &body) {
+    constexpr int tall = tiles_tall<R>;
+    place_of_tile<U> places[most_runs + 1][tall];
+    for (int i = 0; i < tall; ++i) place<R>(row, i, places);
+    constexpr int fetched = most_runs < 4 ? 0 : (R - 1) / most_runs + 1;
+    const int64_t apart = R > 1 ? view.row_offset[row + R - 1] - view.row_offset[row + R - 2] : 0;
+    body(a_tiles<U, tall, Run, fetched>{places, {src + view.row_offset[row] + R * apart + furthest, apart}});
+  }
+
+private:
+  template <class Mask> uint64_t runs_of(Mask mask) const {
+    uint64_t found = 0;
+    for (int r = 0; r * Run < view.lanes; ++r) found |= uint64_t(mask(r * Run / W) >> (r * Run % W) & 1) << r;
+    return found;
+  }
+  uint64_t exist_of(int m) const {
+    return view.is_wild ? runs_of([&](int v) { return view.mask_of(v, m); }) : exist[view.row_class[m]];
+  }
+
+  // Where each run of tile i lies, of a panel of R rows from `row` on.
+  template <int R> void place(int row, int i, place_of_tile<U> (*to)[tiles_tall<R>]) {
+    const int first = i * tile_rows, count = R - first < tile_rows ? R - first : tile_rows;
+    const int64_t *const offset = view.row_offset + row + first, step = count > 1 ? offset[1] - offset[0] : 0;
+    uint64_t all = ~uint64_t(0), any = 0, each[tile_rows];
+    int64_t strays = count < tile_rows;
+    for (int m = 0; m < count; ++m) {
+      each[m] = exist_of(row + first + m), all &= each[m], any |= each[m];
+      strays |= offset[m] - offset[0] - m * step;
+    }
+    for (int r = 0; r * Run < view.lanes; ++r) {
+      const E *const from = src + view.lane_offset[r * Run];
+      if (!(any >> r & 1)) {
+        to[r][i] = {(const E *)zero_bytes<Run * int(sizeof(E))>, 0};
+      } else if (strays == 0 && (all >> r & 1)) {
+        to[r][i] = {from + offset[0], step};
+      } else {
+        E *const copied = buffer + first * rows::step + r * Run;
+        for (int m = 0; m < count; ++m) copy(copied + m * rows::step, from + offset[m], each[m] >> r & 1);
+        to[r][i] = {copied, rows::step};
+      }
+    }
+  }
+  static void copy(E *to, const E *from, bool exists) {
+    if (exists)
+      rows::copy(to, from, Run);
+    else
+      for (int k = 0; k < Run; k += k_width<U>) rows::put(to + k, typename unit<U>::words{});
+  }
+};
 } // namespace imbrex
