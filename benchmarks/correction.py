@@ -44,13 +44,13 @@ from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup.correction import (
-    CORRECTED_S,
     FARTHEST,
     FILE,
     NEARLY,
     Networks,
     inputs,
     is_corrected,
+    known_of,
     networks_of,
 )
 from imbrex.config.warpgroup.cost import Scheduled, cycles_of
@@ -124,7 +124,9 @@ class Series:
     def regret(self, correction: np.ndarray[Any, Any]) -> float:
         """How much slower the pick is than the fastest, as a logarithm."""
         is_near = self.model <= self.model.min() + log(NEARLY)
-        least, most = (log(each * rates_of(WARPGROUPS).clock_hz) for each in CORRECTED_S)
+        least, most = (
+            log(each * rates_of(WARPGROUPS).clock_hz) for each in known_of(self.plans[0][0]).seconds
+        )
         used = np.where(is_near & (least <= self.model) & (self.model <= most), correction, 0.0)
         return float(self.times[(self.model + used).argmin()] - self.times.min())
 

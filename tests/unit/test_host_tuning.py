@@ -30,7 +30,7 @@ HOST = re.compile(
 """Who compiles for the host: by `compile`, by a fixture, or by a machine of the host's level."""
 ELSEWHERE = {
     "e2e/test_aarch64.py": 1,  # sve128
-    "e2e/test_tiles.py": 1,  # amx
+    "e2e/test_tiles.py": 2,  # amx
     "fuzz/machines.py": 1,  # drawn for the host; an illegal one is a message
     "unit/kernel/test_choice.py": 4,  # kept configurations of which none can be built
     "unit/kernel/test_run_time.py": 1,  # amx

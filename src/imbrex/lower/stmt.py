@@ -17,18 +17,16 @@ from imbrex.index.atom import Param
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Bit, Buffer, Let, Ref, Space, StoreMethod
+from imbrex.lower.cpu.operands import InPlace, RunsInPlace, Window
 from imbrex.lower.cpu.packed import (
     AxisOffsets,
     Exchange,
     FilterSums,
-    InPlace,
     Meet,
     Pack,
     PanelGemm,
     Product,
-    RunsInPlace,
     Unpack,
-    Window,
     Windows,
 )
 from imbrex.lower.matrix import MatrixMultiply

@@ -125,3 +125,28 @@ def test_a_table_of_times_is_what_a_correction_is_fitted_to(tmp_path: Path) -> N
     assert of_lot.startswith("lot, few rows: 1 problems, ")
     assert in_all.startswith("all of 16 bits: 1 problems, ")
     assert {fit["part_of"](f"{PROBLEM} -n {n}", 5) for n in range(40)} == set(range(5))
+
+
+def test_a_convolution_is_timed_by_all_algorithms_and_fitted_without_what_they_copy(tmp_path: Path) -> None:
+    script, fit = (runpy.run_path(str(BENCHMARKS / f"{name}.py")) for name in ("times", "correction"))
+    text = "convfp16 -n 64 -c 80 -H 17 -W 17 -k 192 -y 3 -x 3 -p 1 -q 1 -F 1"
+    (problem,) = parse_problem(text)
+    chosen = apart(
+        candidates(request_of(problem, target_of("sm_90a"), 1, host_machine())).ranked, 12, Random(1)
+    )
+    assert len({replace(one.configuration, products=()) for one in chosen}) > 1
+    product = "product=v1:warpgroup:128,80,64,7,2,1,1,cooperative,straight,1@data_parallel"
+    one = Timed(
+        replace(PRODUCT, problem=text),
+        {
+            f"v2:channels_last+taps_first+channels=32+{product}": 30.0,
+            f"v2:channels_last+taps_first+channels=64+{product}": 20.0,
+            f"v2:v4r4+taps_first+channels=32+{product}": 10.0,
+            "v2:direct": 5.0,
+        },
+    )
+    path = tmp_path / "lot.json.gz"
+    path.write_bytes(script["table"]({"about": "times", "when": "2026-12-01"}, [("nchw forward", one)]))
+    (series,) = fit["series_of"](path)
+    copied = [us - math.exp(own) for us, own in zip((30.0, 20.0), series.times, strict=True)]
+    assert len(series.plans) == 2 and copied[0] == pytest.approx(copied[1]) and 1 < copied[0] < 10

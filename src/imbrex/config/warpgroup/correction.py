@@ -9,8 +9,8 @@ know a tuning by `Terms`, numbers without a unit that the model has anyway.
 
 Laws: a correction ranks tunings of one problem and says nothing of the problem as a whole.  It is of the
 model by the machine table's own rates, so that a calibration adds to it.  What is over NEARLY behind by the
-model stays behind, and windows of bytes, types of other sizes, operands that lanes load and times out of
-CORRECTED_S stay as they are: there nothing was gained, or no time was known.
+model stays behind, and what is not of PRODUCTS or WINDOWS stays as it is: there nothing was gained, or no
+time was known.
 
 Source: Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016 (SiLU); Lakshminarayanan and others, "Simple
 and Scalable Predictive Uncertainty Estimation using Deep Ensembles", 2017 (means of networks).
@@ -41,16 +41,34 @@ from imbrex.config.warpgroup.tile import Tile
 from imbrex.config.warpgroup.tunings import Column, Tunings
 from imbrex.view.work.streamk import CLUSTERED
 
-__all__ = ["Networks", "corrected", "corrects", "inputs", "is_corrected", "log_correction", "networks_of"]
+__all__ = [
+    "Networks",
+    "corrected",
+    "corrects",
+    "inputs",
+    "is_corrected",
+    "known_of",
+    "log_correction",
+    "networks_of",
+]
 
 NEARLY: Final = 1.4
 """Cycles over the fewest up to which candidates of a problem are corrected."""
-CORRECTED_BITS: Final = (8, 16)
-"""Bits of an element.  The same networks serve both: fitted to 16 alone, they halve what picks of 8 lose."""
-CORRECTED_WINDOW_BITS: Final = (16,)
-"""The same of products of windows."""
-CORRECTED_S: Final = (2e-6, 8e-4)
-"""Modelled time of what is corrected: times that networks were fitted to begin and end there."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What times tell enough of.  bits: of an element.  seconds: least and most, by the model."""
+
+    bits: tuple[int, ...]
+    seconds: tuple[float, float]
+
+
+PRODUCTS: Final = Known((8, 16), (4e-6, 8e-4))
+"""The same networks serve both sizes: fitted to 16 alone, they halve what picks of 8 lose.  The launch is
+most of what is shorter, and times that networks were fitted to end at a millisecond."""
+WINDOWS: Final = Known((16,), (2e-6, 8e-4))
+"""Products that see an operand through windows."""
 FARTHEST: Final = 4.0
 """Standard deviations from the mean of all times' terms up to which networks know a difference."""
 FILE: Final = Path(__file__).with_name("correction.json")
@@ -93,18 +111,20 @@ def inputs(known: Terms) -> Numbers:
 
 
 def is_corrected(plan: WarpgroupPlan) -> bool:
-    """Is it of a product that times tell enough of: of 8 or 16 bits, windows of 16, which the copy engine
-    brings?
-    """
-    bits = CORRECTED_WINDOW_BITS if Tile(plan).is_walked else CORRECTED_BITS
-    return plan.context.dtype.bits in bits and all(plan.copied)
+    """Is it of a type that times tell enough of, and brought by the copy engine?"""
+    return plan.context.dtype.bits in known_of(plan).bits and all(plan.copied)
+
+
+def known_of(plan: WarpgroupPlan) -> Known:
+    """What is known of its kind of product."""
+    return WINDOWS if Tile(plan).is_walked else PRODUCTS
 
 
 def corrects(some: Tunings) -> bool:
     """Do times tell of candidates of a product?  some: of them, of the same product."""
     if not len(some) or not is_corrected(some.tiles[0].plan):
         return False
-    return _is_in_time(Scheduled.alike(some, DATA_PARALLEL).costs.cycles.min())
+    return _is_in_time(some.tiles[0].plan, Scheduled.alike(some, DATA_PARALLEL).costs.cycles.min())
 
 
 def log_correction(plan: WarpgroupPlan, schedule: TileSchedule) -> float:
@@ -119,20 +139,21 @@ def _log_correction(
     tuning: WarpgroupTuning, context: GemmContext, details: tuple[object, ...], schedule: TileSchedule
 ) -> float:
     """details: the context's."""
-    known = terms(Scheduled.of(tuning.plan(context), schedule))
-    return float(_networks().predicted(inputs(known))[0]) if _is_in_time(2 ** known.cycles[0]) else 0.0
+    plan = tuning.plan(context)
+    known = terms(Scheduled.of(plan, schedule))
+    return float(_networks().predicted(inputs(known))[0]) if _is_in_time(plan, 2 ** known.cycles[0]) else 0.0
 
 
 def corrected(candidates: Sequence[Scheduled]) -> list[Column]:
     """Cycles of candidates of one problem, in their order."""
     cycles = [scheduled.costs.cycles for scheduled in candidates]
     several = [each for each in cycles if len(each)]
-    if not several or not is_corrected(candidates[0].tunings.tiles[0].plan):
+    if not several or not is_corrected(plan := candidates[0].tunings.tiles[0].plan):
         return cycles
     most = NEARLY * min(each.min() for each in several)
     is_near = [each <= most for each in cycles]
     known = [terms(of.taken(near)) for of, near in zip(candidates, is_near, strict=True) if near.any()]
-    if not _is_in_time(2 ** min(of.cycles.min() for of in known)):
+    if not _is_in_time(plan, 2 ** min(of.cycles.min() for of in known)):
         return cycles
     said = _networks().predicted(np.concatenate([inputs(of) for of in known]))
     behind = exp(max(0.0, said.max()))
@@ -143,9 +164,9 @@ def corrected(candidates: Sequence[Scheduled]) -> list[Column]:
     return found
 
 
-def _is_in_time(cycles: float) -> bool:
+def _is_in_time(plan: WarpgroupPlan, cycles: float) -> bool:
     """Is a time of the model, by the table's rates, one that is corrected?"""
-    least, most = CORRECTED_S
+    least, most = known_of(plan).seconds
     return least <= cycles / rates_of(WARPGROUPS).clock_hz <= most
 
 

@@ -12,7 +12,7 @@ from imbrex.emit.cpu import finishing, product, windows
 from imbrex.index.atom import Var
 from imbrex.index.expr import Lin, lin
 from imbrex.index.rule import COUNT
-from imbrex.lower.cpu.packed import ShortRuns
+from imbrex.lower.cpu.operands import ShortRuns
 from imbrex.lower.stmt import (
     Alloc,
     Await,

@@ -8,7 +8,7 @@ from imbrex.dtype import DType
 from imbrex.emit import c
 from imbrex.emit.cpu import finishing
 from imbrex.index.expr import lin
-from imbrex.lower.cpu.packed import CopiedRuns, ShortRuns, TilesInPlace
+from imbrex.lower.cpu.operands import CopiedRuns, ShortRuns, TilesInPlace
 from imbrex.lower.stmt import InPlace, Product, RunsInPlace
 from imbrex.view.mma.vector import FMA, CpuUnit
 

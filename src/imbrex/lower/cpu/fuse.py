@@ -30,7 +30,7 @@ from imbrex.index.expr import Lin, lin, var
 from imbrex.index.met import Guarded
 from imbrex.index.query import pointer_step
 from imbrex.index.rule import COUNT
-from imbrex.lower.cpu.packed import CopiedRuns, OperandA, ShortRuns, TilesInPlace
+from imbrex.lower.cpu.operands import CopiedRuns, OperandA, ShortRuns, TilesInPlace
 from imbrex.lower.cpu.runs import common_run, extents, neighbours, short_runs
 from imbrex.lower.finish import OLD
 from imbrex.lower.stmt import (

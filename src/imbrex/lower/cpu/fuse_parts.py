@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from imbrex.index.expr import lin, var
 from imbrex.lower.cpu.fuse import Parts, in_place, product
-from imbrex.lower.cpu.packed import CopiedRuns, ShortRuns, TilesInPlace
+from imbrex.lower.cpu.operands import CopiedRuns, ShortRuns, TilesInPlace
 from imbrex.lower.stmt import (
     AxisOffsets,
     For,

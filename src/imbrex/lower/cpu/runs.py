@@ -12,7 +12,8 @@ from imbrex.config.cpu.plan import LEAST_RUN
 from imbrex.index.atom import Param, Select
 from imbrex.index.expr import Lin, lin
 from imbrex.index.rule import COUNT
-from imbrex.lower.cpu.packed import AxisOffsets, ShortRuns
+from imbrex.lower.cpu.operands import ShortRuns
+from imbrex.lower.cpu.packed import AxisOffsets
 from imbrex.lower.stmt import For
 from imbrex.view.mma.vector import CpuUnit
 

@@ -20,7 +20,8 @@ from imbrex.ir.chain import finish_of
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.windows import ThreadwiseFilterSumsOp, ThreadwiseWindowsOp
 from imbrex.lower.buffer import Buffer, Ref
-from imbrex.lower.cpu.packed import FilterSums, Finishing, Grid, Window, Windows
+from imbrex.lower.cpu.operands import Window
+from imbrex.lower.cpu.packed import FilterSums, Finishing, Grid, Windows
 from imbrex.lower.cpu.sliding import Sliding
 from imbrex.lower.finish import Stored, finishing
 from imbrex.lower.grid import is_of_grid

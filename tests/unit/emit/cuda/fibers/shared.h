@@ -46,6 +46,8 @@ inline void start() {
   is_done[running] = true;
   swapcontext(&fibers[running], &scheduler);
 }
+IMBREX_INLINE void next_block() {}
+IMBREX_INLINE void keep_block() {}
 IMBREX_INLINE void barrier() { swapcontext(&fibers[running], &scheduler); }
 IMBREX_INLINE void barrier_after_direct() { barrier(); }
 
