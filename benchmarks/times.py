@@ -1,11 +1,11 @@
-"""Times of many configurations of products that a seed draws, on the GPU that is here: what the correction of
-warpgroup tunings is fitted to (benchmarks/correction.py).
+"""Times of many configurations of products and convolutions that a seed draws, on the GPU that is here: what
+the correction of warpgroup tunings is fitted to (benchmarks/correction.py).
 
     python benchmarks/times.py --lot 7 --kinds "few rows:60,f8e4m3fn tn:40" -o TIMES.json.gz
     python benchmarks/times.py --lot 7 --kinds tall:8 --each 4 --only-compile    needs no GPU
 
-Each product has the model's pick timed in turn with others that the model has near it, chosen apart from each
-other (`imbrex.tuner.times`).  The table is on disk after every product, and has what was timed until it is
+Each problem has the model's pick timed in turn with others that the model has near it, chosen apart from each
+other (`imbrex.tuner.times`).  The table is on disk after every problem, and has what was timed until it is
 stopped or the budget is spent.
 """
 
@@ -111,7 +111,7 @@ def arguments() -> argparse.Namespace:
     known = ", ".join(OTHER_KINDS)
     parser.add_argument("--lot", type=int, required=True, metavar="SEED", help="what decides the products")
     parser.add_argument(
-        "--kinds", required=True, metavar="KIND:COUNT,...", help=f"{known}, and products of hopper.py --lot"
+        "--kinds", required=True, metavar="KIND:COUNT,...", help=f"{known}, and kinds of hopper.py --lot"
     )
     parser.add_argument("--each", type=int, default=12, metavar="N", help="configurations of each product")
     parser.add_argument("--seconds", type=float, default=0.2, help="of one product's contest")

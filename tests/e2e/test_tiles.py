@@ -74,7 +74,7 @@ def every() -> list[tuple[str, str | None]]:
     )
     chosen = [*windows, *(f"gemm -t {words}" for words in further)]
     chosen.append("gemm -t bf16 -m 120 -n 75 -k 99 --epilogue 'relu(x + bias) + residual'")
-    return [*products, *((line, None) for line in chosen), *in_place()]
+    return [*products, *((line, None) for line in chosen)]
 
 
 def in_place() -> Iterator[tuple[str, str]]:
@@ -85,7 +85,9 @@ def in_place() -> Iterator[tuple[str, str]]:
             yield line, f"v1:cpu:{form.format(c=c, k=taps * c)},{UNITS[t]}"
 
 
-CASES = every() if os.environ.get("IMBREX_TESTS") == "all" else every()[::5]
+CASES = [*every()[::5], *[*in_place()][::3]]
+if os.environ.get("IMBREX_TESTS") == "all":
+    CASES = [*every(), *in_place()]
 
 
 @pytest.mark.parametrize(("line", "tuning"), CASES)

@@ -29,7 +29,7 @@ from imbrex.config.cpu.crowding import crowds
 from imbrex.config.cpu.met import has_runs, met, run_of_steps
 from imbrex.config.cpu.operand_b import PAGES_AT_HAND, operand_b, reads_b_in_place, reads_of_b
 from imbrex.config.cpu.passing import array_bytes, is_far, missed, passing
-from imbrex.config.cpu.plan import LEAST_RUN, CpuPlan
+from imbrex.config.cpu.plan import LEAST_RUN, MOST_RUNS, CpuPlan
 from imbrex.config.cpu.result import PAGE, awaited, stored
 from imbrex.config.cpu.shown import is_cut_at_edges, lies_whole
 from imbrex.config.cpu.team import team
@@ -239,11 +239,12 @@ def _has_copied_runs(a: Access) -> bool:
 
 def _has_tiles_in_place(plan: CpuPlan) -> bool:
     """Does each tile of A lie in one run of neighbours along k, so that it is read there where its rows are
-    evenly apart and exist together?
+    evenly apart and exist together?  As `lower.cpu.fuse.in_place` finds it.
     """
     t, run = plan.tuning, run_of_steps(plan.oriented.a.run[0], plan)
     is_tiled = CPU_UNITS[t.unit].tiles is not None and _has_copied_runs(plan.oriented.a)
-    return is_tiled and plan.element == plan.context.dtype and run % (t.vector_lanes * t.together) == 0
+    is_whole = run % (t.vector_lanes * t.together) == 0 and plan.panel_k <= MOST_RUNS * run
+    return is_tiled and plan.element == plan.context.dtype and is_whole
 
 
 def _a_price(plan: CpuPlan, prices: Prices) -> float:

@@ -22,13 +22,14 @@ from imbrex.config.cpu.crowding import comes_anew, is_kept, loses_lines
 from imbrex.dtype import DType
 from imbrex.view.mma.vector import CPU_UNITS, FMA
 
-__all__ = ["LEAST_RUN", "MOST_LINES", "CpuPlan", "CpuTuning", "PanelLayout"]
+__all__ = ["LEAST_RUN", "MOST_LINES", "MOST_RUNS", "CpuPlan", "CpuTuning", "PanelLayout"]
 
 PanelLayout: TypeAlias = Literal["k_major", "k_blocked"]
 PANEL_ALIGN = 64  # a cache line, and the widest vector
 LEAST_RUN = (
     3  # neighbours along k that move as one: of fewer the way to the next is longer than what it brings
 )
+MOST_RUNS = 64  # of a row of tiles that is read in place: a bit each says whether it exists
 COLUMNS_TOGETHER, COLUMN_BYTES, WIDE_VECTOR = 8, (384, 192), 64
 """Panels at least, and bytes of a row at least, that are cut at a time from an A whose rows are k: fewer for
 vectors of as many bytes and more, whose tiles have more rows.

@@ -24,7 +24,7 @@ import numpy as np
 
 from imbrex.config.cpu.crowding import comes_anew, crowds, loses_lines, repays_clearing, repays_packing
 from imbrex.config.cpu.met import leaves_out
-from imbrex.config.cpu.plan import LEAST_RUN, MOST_LINES
+from imbrex.config.cpu.plan import LEAST_RUN, MOST_LINES, MOST_RUNS
 from imbrex.index.atom import Div, Mod, Select, Var
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.met import Guarded
@@ -53,8 +53,6 @@ from imbrex.view.mma.vector import FMA
 
 SHORTEST_RUN = 16
 """Words of neighbours in k that make a run worth a pointer: the widest vector's."""
-MOST_RUNS = 64
-"""Runs of a row of tiles that is read in place: a bit each says whether it exists."""
 CHUNKS = range(24, 7, -1)
 """Turns of the innermost loop for runs that are no whole vectors, as 3 channels of 7 taps."""
 
