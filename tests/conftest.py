@@ -19,19 +19,21 @@ from tests.effort.inlining import CALLS, INLINES
 from tests.pairs import keep_pairs
 from tests.quick import Quick
 
+from imbrex.build.cache import private
+
 
 @pytest.fixture(scope="session", autouse=True)
 def kernel_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Path]:
     """The directory of the run's cache; the processes of one run share it."""
     base = tmp_path_factory.getbasetemp()
     directory = (base if worker_id == "master" else base.parent) / "kernel-cache"
-    private = base / "private"  # where a failed build keeps its source
-    private.mkdir()
+    temporary = base / "private"  # where a failed build keeps its source
+    temporary.mkdir()
     if built := os.environ.get("IMBREX_TESTS_CACHE"):  # of tests/mutants, whose runs are hundreds
         shutil.copytree(built, directory)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TMPDIR", str(private))
-        patch.setattr(tempfile, "tempdir", str(private))
+        patch.setenv("TMPDIR", str(temporary))
+        patch.setattr(tempfile, "tempdir", str(temporary))
         patch.setenv("IMBREX_CACHE_DIR", str(directory))
         patch.setenv("IMBREX_DB", "off")
         if sys.dont_write_bytecode:  # else each process compiles the package anew
@@ -41,6 +43,13 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> It
             patch.delenv("IMBREX_CXX", raising=False)
         patch.delenv("IMBREX_SHARED_CACHE", raising=False)
         yield directory
+
+
+@pytest.fixture(autouse=True)
+def nothing_private(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What no cache took is kept by a process, for any cache: a test does not meet what another one left."""
+    monkeypatch.setattr(private, "_entries", {})
+    monkeypatch.setattr(private, "recipes", {})
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -211,6 +211,7 @@ def test_the_files_of_a_kernel_whose_entry_is_gone(warm: Cache) -> None:
 
 def test_a_kernel_that_no_cache_takes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
+    assert compile(GEMM).is_kept
     with pytest.warns(CacheWarning, match="is not used"):
         kernel = compile(GEMM, cache=Cache(tmp_path / "file"))
     assert not kernel.is_kept and compile(GEMM).is_kept

@@ -1,4 +1,4 @@
-"""A cache of its own for each test, of a process that has said and kept nothing yet."""
+"""A cache of its own for each test, of a process that has said nothing yet."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from imbrex.build.cache import Cache, location, private
+from imbrex.build.cache import Cache, location
 
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No warning was said, no entry is kept by this process, and nobody else's temporary files are about."""
+    """No warning was said, and nobody else's temporary files are about."""
     monkeypatch.setattr(location, "_warned", set())
-    monkeypatch.setattr(private, "_entries", {})
-    monkeypatch.setattr(private, "recipes", {})
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("temporary")))
 
 
