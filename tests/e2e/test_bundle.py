@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 from tests.effort.inlining import INLINES
+from tests.pairs import one_in
 
 from imbrex.build.shared_library import build_shared
 from imbrex.build.toolchain import WARNINGS, Compiler, find_compiler
@@ -34,8 +35,8 @@ CASES: dict[str, tuple[Problem, str]] = {
 SYSTEM_HEADERS = {"stddef.h", "stdint.h", "immintrin.h", "arm_neon.h", "arm_sve.h"}
 
 cases = pytest.mark.parametrize("case", CASES)
-by_clang, by_gcc = (pytest.mark.parametrize("case", list(CASES)[i::2]) for i in range(2))
-"""Halves: `build` asks clang for warnings of every other kernel of these tests, too."""
+by_clang, by_gcc = (pytest.mark.parametrize("case", one_in(4, list(CASES), i)) for i in (0, 1))
+"""Quarters: `build` asks clang for warnings of every other kernel of these tests, too."""
 
 
 def kernel_of(case: str) -> Kernel:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from tests.e2e.test_cpu_units import expect
 from tests.host_tuning import for_host
+from tests.pairs import one_in
 
 import imbrex
 
@@ -23,8 +26,7 @@ ODD = {"f32": (5, 24, 83), "f64": (3, 20, 41), "bf16": (1, 56, 87), "i8": (7, 72
 """Columns: of one vector, of whole panels and of others, with some of half a vector left."""
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(("dtype", "form"), one_in(2, list(product(TYPES, FORMS))))
 def test_products_that_end_in_half_a_vector(dtype: str, form: str) -> None:
     unit, turned = TYPES[dtype], "k_major" in FORMS[form]
     if unit:

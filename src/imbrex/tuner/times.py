@@ -15,12 +15,14 @@ from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from random import Random
+from types import UnionType
 from typing import Any, Final, TypeAlias
 
 from imbrex.bench.gpu.replay import Replay, recorded, replay_contest
 from imbrex.bench.gpu.rotation import Rotation, rotation
 from imbrex.config.candidates import Candidate, candidates
 from imbrex.config.configuration import DIRECT, Configuration
+from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.halo.plan import WindowTuning
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.diagnostic import Diagnostic
@@ -38,6 +40,9 @@ FARTHEST: Final = 1.6
 """Cycles over the pick's up to which configurations are chosen."""
 BY_MODEL: Final = 0.5
 """The share of configurations that are the model's next; the others are chosen by lot."""
+MATRIX_UNIT: Final = WarpgroupTuning | WindowTuning
+VECTOR_UNIT: Final = GeneralTuning
+"""Tunings of what multiplies: candidates are of the pick's."""
 NEARER: Final = 3.0
 """The power of a number by lot that is a place among the others, the cheapest first."""
 FAMILIES: Final = ("data_parallel", "split_k", "cluster_k")
@@ -152,7 +157,8 @@ def apart(ranked: Sequence[Candidate], count: int, random: Random) -> list[Candi
     """So many of a problem's candidates up to FARTHEST: the pick, the cheapest of each algorithm and family
     of schedules, the cheapest of other tiles, and others by lot, cheaper ones rather.
     """
-    near = [one for one in ranked if _multiplies(one) and one.cycles <= FARTHEST * ranked[0].cycles]
+    unit = MATRIX_UNIT if _is_of(ranked[0], MATRIX_UNIT) else VECTOR_UNIT
+    near = [one for one in ranked if _is_of(one, unit) and one.cycles <= FARTHEST * ranked[0].cycles]
     kinds = dict[Any, Candidate]()
     for one in near:
         kinds.setdefault((*_tile(one), _family(one), _cluster(one)), one)
@@ -172,9 +178,9 @@ def apart(ranked: Sequence[Candidate], count: int, random: Random) -> list[Candi
     return list(chosen)
 
 
-def _multiplies(one: Candidate) -> bool:
-    """Is it of matrix instructions?  Convolutions have candidates of windows, too, products have none."""
-    return any(isinstance(each.tuning, WarpgroupTuning | WindowTuning) for each in one.configuration.products)
+def _is_of(one: Candidate, unit: type | UnionType) -> bool:
+    """Does it have a product of this unit?  Convolutions have candidates of neither, as well."""
+    return any(isinstance(each.tuning, unit) for each in one.configuration.products)
 
 
 def _tile(one: Candidate) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from tests.pairs import fewest
+from tests.pairs import fewest, one_in
 from tests.unit.ir.launches import filled_elements, launches_of, moved_bytes
 
 from imbrex.chip import CPU_ISAS, GPU_MACHINES, Machine
@@ -131,7 +131,7 @@ def elements(of: Any) -> tuple[Any, ...]:
     return of, of.a.elements, of.b.elements, of.c.elements
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", one_in(2, list(SHAPES)))
 def test_passes_yield_the_products_of_a_convolution(name: str) -> None:
     """Of directions, layouts and algorithms every two that serve it together."""
     requests = served(name)

@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from tests.pairs import fewest
+from tests.pairs import fewest, one_in
 from xdsl.dialects.builtin import ModuleOp
 
 from imbrex.chip import CPU_ISAS, GPU_MACHINES
@@ -98,7 +98,7 @@ def wrong_ones(requests: Sequence[Request]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", one_in(2, list(SHAPES), 1))
 def test_an_algorithm_of_a_convolution_computes_it(name: str) -> None:
     """Of directions, places of channels and algorithms every two that serve it together."""
     requests = fewest(

@@ -16,6 +16,7 @@ from imbrex.bench.gpu.lot import OTHER_KINDS
 from imbrex.bench.lot import drawn_lot
 from imbrex.config.candidates import Candidate, candidates
 from imbrex.config.configuration import parse
+from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.kernel import target_of
 from imbrex.problem import Gemm, parse_problem
@@ -66,6 +67,14 @@ def test_no_two_differ_in_the_order_of_tiles_alone(ranked: tuple[Candidate, ...]
     found = apart(ranked, 10_000, Random(1))
     kinds = {(replace(tuning_of(one), group=1), mode(one)) for one in found}
     assert 100 < len(found) < len(ranked) and len(kinds) == len(found)
+
+
+def test_where_no_matrix_unit_serves_those_of_vectors_are_chosen() -> None:
+    (problem,) = parse_problem("gemm -m 208 -n 792 -k 536 -transA 1")
+    request = request_of(problem, target_of("sm_90a"), 1, host_machine())
+    found = apart(candidates(replace(request, algorithm="direct")).ranked, 8, Random(1))
+    tunings = {one.configuration.products[0].tuning for one in found}
+    assert len(tunings) >= 5 and all(isinstance(one, GeneralTuning) for one in tunings)
 
 
 @pytest.fixture

@@ -153,7 +153,7 @@ RECORDED = (
 """The like of which is in the record of hashes, with its registers and what spills."""
 
 
-@pytest.mark.parametrize("case", one_in(2, seen_here(CASES, RECORDED)))
+@pytest.mark.parametrize("case", one_in(4, seen_here(CASES, RECORDED)))
 def test_compiles(case: str, tmp_path: Path) -> None:
     pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC compiles for NVIDIA GPUs")
     bundle = lower(CASES[case]).bundle

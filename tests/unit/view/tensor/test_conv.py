@@ -63,7 +63,7 @@ def assert_brings(form: Box | Walk, map: Map, tile: SharedTile, parts: int = 1) 
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("seed", SEEDS[:: 1 if os.environ.get("IMBREX_TESTS") == "all" else 2])
+@pytest.mark.parametrize("seed", SEEDS[:: 1 if os.environ.get("IMBREX_TESTS") == "all" else 4])
 def test_what_is_not_refused_is_the_operands(layout: str, seed: int) -> None:
     rng = random.Random(f"{layout} {seed}")
     for _ in range(EACH):
