@@ -182,7 +182,7 @@ class CpuPlan:
         is_plain = self.element == self.context.dtype and t.together == 1
         has_rows = self.is_fused and t.a_layout == "k_major" and not is_window
         multiplied, visits = t.m_per_thread * t.n_per_thread, self.block_columns // t.n_per_thread
-        may_stay = not loses_lines(self.block_k, gemm.m * size, multiplied)
+        may_stay = not loses_lines(self.block_k, gemm.m * size, multiplied, visits)
         is_anew = t.stationary == "a" and comes_anew(self.block_k, gemm.m * size, multiplied, visits)
         return has_rows and is_plain and may_stay and not is_anew and self.block_k <= MOST_LINES
 

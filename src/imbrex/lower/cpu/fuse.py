@@ -210,9 +210,10 @@ def _transposed(parts: Parts) -> InPlace | None:
     is_plain = window.buffer.dtype == parts.a.dest.buffer.dtype and parts.product.unit == FMA
     lines, apart = max(extents(rows, parts.steps)), abs(pitch.const) * window.buffer.dtype.bytes
     multiplied = parts.product.m * parts.product.n
-    is_lost = loses_lines(lines, apart, multiplied)
+    visits = _visits(parts)
+    is_lost = loses_lines(lines, apart, multiplied, visits)
     if parts.stationary == "a":
-        is_lost = is_lost or comes_anew(lines, apart, multiplied, _visits(parts))
+        is_lost = is_lost or comes_anew(lines, apart, multiplied, visits)
     stays = is_plain and not is_lost and lines <= MOST_LINES
     return InPlace(base, pitch.const, is_transposed=True, is_copied=not stays)
 
