@@ -75,7 +75,7 @@ def _sized(program: Program) -> list[str]:
 
 def _further(program: Program) -> Iterator[str]:
     """Headers that some programs need."""
-    if has_flags(program):
+    if any(map(has_flags, program.kernels)):
         yield from FLAGS
     if epilogue.has_epilogue(program):
         yield EPILOGUE

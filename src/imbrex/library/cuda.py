@@ -50,8 +50,6 @@ TYPES: Final = {
 """Numbers of CUtensorMapDataType (cuda.h)."""
 SWIZZLES: Final = {0: 0, 32: 1, 64: 2, 128: 3}
 """Numbers of CUtensorMapSwizzle."""
-ALONE_BYTES: Final = 48 * 1024
-"""Shared memory of workgroups that, with flags, wait for each other, see `run.cuda.kernel`."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +63,6 @@ class _Part:
     def steps(self) -> tuple[Step, ...]:
         assert self.kernel.origin is not None, "compile made it"
         return self.kernel.origin.recipe.steps
-
-    @property
-    def has_flags(self) -> bool:
-        assert self.kernel.origin is not None, "compile made it"
-        return any(one.is_zeroed for one in self.kernel.origin.recipe.workspace)
 
 
 def cuda_library(
@@ -192,10 +185,9 @@ def _step(step: Step, part: _Part, bytes_of: Sequence[int]) -> str:
         place, size, rows = step.argument, bytes_of[step.argument], part.kernel.problem.run_time
         by_rows = "" if rows is None else f"{rows.least}, {rows.most}, 1, 0, 0"
         return f"{{nullptr, 0, 0, 0, 0, false, false, {{{place}}}, 1, 0, {{}}, {size}, {{{by_rows}}}}}"
-    meets = part.has_flags and step.shared_bytes > ALONE_BYTES
     geometry = f"{step.grid_size}, {step.block_size}, {step.shared_bytes}, {step.cluster}"
     arrays, maps = ", ".join(map(str, step.arguments)), ", ".join(map(_map, step.tensors))
-    flags = f"{_bool(step.is_early)}, {_bool(meets)}"
+    flags = f"{_bool(step.is_early)}, {_bool(step.meets)}"
     sizes = f"{len(step.arguments)}, {len(step.tensors)}"
     of = step.run_time
     run_time = "" if of is None else f"{of.least}, {of.greatest}, {of.tile}, {of.each}, {of.rows}"

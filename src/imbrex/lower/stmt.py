@@ -285,12 +285,11 @@ def is_collective(stmt: Stmt) -> bool:
             return isinstance(stmt, Barrier | Signal | Await | Join | MatrixMultiply | Pipeline)
 
 
-def has_flags(program: Program) -> bool:
-    """Do workgroups of one of its launches wait for each other?"""
+def has_flags(kernel: Kernel) -> bool:
+    """Do workgroups of it wait for each other?"""
     return any(
         isinstance(s, Signal | Await | Join) or (isinstance(s, Pipeline) and s.workspace is not None)
-        for k in program.kernels
-        for s in walk(k.body)
+        for s in walk(kernel.body)
     )
 
 

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:  # a launch without tensor maps goes without
     from imbrex.view.tensor.form import TensorMap
 
 __all__ = ["Launch", "RunTimeGrid", "Step", "Zero", "from_json", "to_json"]
+
+ALONE_BYTES: Final = 48 * 1024
+"""Shared memory with which workgroups that wait for others do so in the order in which they started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,8 @@ class Launch:
     Of a CUDA kernel besides: shared_bytes: dynamic shared memory of a workgroup; cluster: workgroups of a
     cluster, which divide the grid; tensors: tensor maps, the kernel's first parameters, each of the array
     whose number among `arguments` it names; is_early: may begin before what is ahead of it in the stream has
-    ended, for it waits for that itself.  run_time: of a run-time size, which is the kernel's last parameter
-    and is told in `count`; grid_size is the most, then.
+    ended, for it waits for that itself; has_flags: workgroups wait for each other's sums.  run_time: of a
+    run-time size, which is the kernel's last parameter and is told in `count`; grid_size is the most, then.
     """
 
     kernel: str
@@ -57,6 +60,12 @@ class Launch:
     is_early: bool = False
     run_time: RunTimeGrid | None = None
     count: int | None = None
+    has_flags: bool = False
+
+    @property
+    def meets(self) -> bool:
+        """Must all workgroups run at once, since any of them may wait for any other?"""
+        return self.has_flags and self.shared_bytes > ALONE_BYTES
 
     def at(self, count: int) -> Launch | None:
         """The launch of this run-time size; None where another one is for it."""
@@ -94,6 +103,7 @@ def _object(step: Step) -> dict[str, Any]:
         return {"argument": step.argument}
     plain = {name: getattr(step, name) for name in ("kernel", "grid_size", "block_size", "arguments")}
     more = {"shared_bytes": step.shared_bytes, "cluster": step.cluster, "is_early": step.is_early}
+    more["has_flags"] = step.has_flags
     run_time = None if step.run_time is None else astuple(step.run_time)
     return {**plain, **more, "tensors": [tensor.to_json() for tensor in step.tensors], "run_time": run_time}
 
@@ -111,6 +121,7 @@ def _step(entry: Mapping[str, Any]) -> Step:
         _tensors(entry["tensors"]),
         entry["is_early"],
         None if entry["run_time"] is None else RunTimeGrid(*entry["run_time"]),
+        has_flags=entry["has_flags"],
     )
 
 

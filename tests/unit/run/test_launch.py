@@ -13,7 +13,7 @@ from imbrex.run.launch import Launch, RunTimeGrid, Zero, from_json, to_json
 
 def test_json_gives_back_the_steps() -> None:
     early = Launch("k_3", 8, 384, (0, 2), 100_000, 4, is_early=True)
-    steps = (Zero(2), Launch("k_1", 7, 256, (0, 1, 2)), Launch("k_2", 1, 64, (2,)), early)
+    steps = (Zero(2), Launch("k_1", 7, 256, (0, 1, 2)), Launch("k_2", 1, 64, (2,), has_flags=True), early)
     assert from_json(json.loads(json.dumps(to_json(steps)))) == steps
 
 

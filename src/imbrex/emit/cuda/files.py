@@ -67,7 +67,7 @@ def compiler_flags(program: Program) -> tuple[str, ...]:
 
 def _headers(program: Program) -> Sequence[str]:
     own = dict.fromkeys(name for one in _pipelines(program) for name in pipeline.headers(one))
-    flags = FLAGS if has_flags(program) else ()
+    flags = FLAGS if any(map(has_flags, program.kernels)) else ()
     return (*HEADERS, *flags, *own, *(EPILOGUE if has_epilogue(program) else ()))
 
 
@@ -114,8 +114,9 @@ def _largest_tile(kernel: Kernel) -> int:
 
 
 def _geometry(kernel: Kernel) -> dict[str, int]:
-    size, cluster, tensors = launch_facts(kernel)
-    return {"shared_bytes": size, "cluster_size": cluster, "tensor_maps": len(tensors)}
+    facts = launch_facts(kernel)
+    numbers = {"shared_bytes": facts.shared_bytes, "cluster_size": facts.cluster}
+    return {**numbers, "tensor_maps": len(facts.tensors)}
 
 
 def _launch(kernel: Kernel, arguments: str) -> list[str]:

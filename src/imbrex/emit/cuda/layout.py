@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, assert_never
 from imbrex.cached import cached_property
 from imbrex.emit.cuda import dialect
 from imbrex.emit.cuda.member import boolean
-from imbrex.lower.stmt import Buffer, Kernel
+from imbrex.lower.stmt import Buffer, Kernel, has_flags
 from imbrex.lower.warpgroup.parts import PingPong, SplitColumns, SplitRows, SplitSteps, Streams
 from imbrex.lower.warpgroup.pipeline import Drain, Lanes, Pipeline, Stage
 from imbrex.numeral import counted
@@ -45,11 +45,14 @@ none where the launch gives every lane as many as it can have."""
 
 
 class LaunchFacts(NamedTuple):
-    """shared_bytes: dynamic.  cluster: workgroups.  tensors: the kernel's first parameters, in order."""
+    """shared_bytes: dynamic.  cluster: workgroups.  tensors: the kernel's first parameters, in order.
+    has_flags: do workgroups wait for each other?
+    """
 
     shared_bytes: int
     cluster: int
     tensors: tuple[TensorMap, ...]
+    has_flags: bool
 
 
 @dataclass(frozen=True)
@@ -77,13 +80,14 @@ def launch_facts(kernel: Kernel) -> LaunchFacts:
     """What the launch of a kernel of any kind needs."""
     pipeline = kernel.pipeline
     if pipeline is None:
-        return LaunchFacts(dialect.shared_bytes(kernel), 1, ())
+        return LaunchFacts(dialect.shared_bytes(kernel), 1, (), has_flags(kernel))
     names = [b.name for b in kernel.arguments]
     tensors = tuple(
         TensorMap.of(form, buffer.dtype.name, names.index(buffer.name))
         for _, buffer, form in _tensors(pipeline)
     )
-    return LaunchFacts(layout(pipeline).bytes, prod(pipeline.tiles.cluster) * pipeline.parts, tensors)
+    cluster = prod(pipeline.tiles.cluster) * pipeline.parts
+    return LaunchFacts(layout(pipeline).bytes, cluster, tensors, has_flags(kernel))
 
 
 def tensor_names(pipeline: Pipeline) -> tuple[str, ...]:

@@ -156,7 +156,7 @@ def _launch(
         of_each, each = (b.elements, "1") if count is None else (b.elements // count.bounds[1], count.name)
         size = f"size_t({of_each}) * {each} * {b.dtype.bytes}"
         return f'{{"zeros", nullptr, 1, 0, 0, 1, false, given[{at}], {size}}}'
-    shared, cluster, _ = facts[launch.name]
+    shared, cluster, *_ = facts[launch.name]
     is_early = str(launch.name in early).lower()
     grid = launch.grid_size if launch.grid is None else c.index(launch.grid)
     sizes = f"{grid}, {launch.block_size}, {shared}, {cluster}"

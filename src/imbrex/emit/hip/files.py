@@ -29,7 +29,7 @@ def units(program: Program, facts: Facts, chip: str) -> dict[str, list[str]]:
 
 
 def _headers(program: Program) -> Sequence[str]:
-    flags = FLAGS if has_flags(program) else ()
+    flags = FLAGS if any(map(has_flags, program.kernels)) else ()
     return (*HEADERS, *flags, *(EPILOGUE if has_epilogue(program) else ()))
 
 

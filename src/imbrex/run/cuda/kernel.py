@@ -8,7 +8,7 @@ for; a call on arrays that were seen before looks one thing up and launches.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +20,6 @@ from imbrex.run.array_check import AnyArray, check_arrays, new_result
 from imbrex.run.cpu import Parameter
 from imbrex.run.cuda.call import Call, Ready
 from imbrex.run.cuda.driver import (
-    DEFAULT_SHARED_BYTES,
     current_device,
     device_count,
     device_of,
@@ -189,8 +188,9 @@ class CudaKernel(GpuKernel):
         if of_size not in known.ready:
             with unrecorded(cuda):
                 loaded = functions(cuda, self.path, self._wanted, device)
-                for step in self._meetings:
-                    expect_resident(cuda, step, loaded[step.kernel], device)
+                for step in self.launches:
+                    if step.meets:
+                        expect_resident(cuda, step, loaded[step.kernel], device)
             made = Ready(cuda, self.steps_now, loaded, (*self.parameters, *self.workspace))
             _keep(known.ready, of_size, made)
         if self.workspace and owner not in known.workspaces:
@@ -223,16 +223,6 @@ class CudaKernel(GpuKernel):
             needed = max(shared_bytes, step.shared_bytes), max(cluster, step.cluster)
             most[step.kernel] = (step.kernel, *needed)
         return tuple(most.values())
-
-    @property
-    def _meetings(self) -> Iterator[Launch]:
-        """Launches whose workgroups may wait for each other: they have flags, and memory for one a processor.
-        Smaller ones wait in the order in which they started.
-        """
-        has_flags = any(p.is_zeroed for p in self.workspace)
-        for step in self.launches:
-            if has_flags and step.shared_bytes > DEFAULT_SHARED_BYTES:
-                yield step
 
     def _remember(self, cuda: Any, tensors: Sequence[Any], stream: Any, handle: int, call: Call) -> None:
         """Remember for `quick`, where all arrays are tensors of torch, and the stream is torch's."""

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.emit.emulate.hopper_cases import CASES
 
 from imbrex.chip import GPU_MACHINES
+from imbrex.config import configuration
 from imbrex.config import tuning as tunings
 from imbrex.config.configured import configured
 from imbrex.config.halo.plan import WindowTuning
@@ -16,12 +17,26 @@ from imbrex.emit.cuda.layout import layout
 from imbrex.ir.ops import GridwiseGemmOp
 from imbrex.ir.passes.affix_tuning import gemm_context
 from imbrex.lower.build import program
-from imbrex.pipeline import Request, levels
+from imbrex.pipeline import Request, levels, lower
+from imbrex.problem import parse_problem
+from imbrex.run.launch import Launch
 
 FAMILIES = (
     "two consumers, epilogue", "pingpong", "phases", "a raster", "lines", "taps as columns",
     "blocks of a diagonal", "planes",
 )  # fmt: skip
+
+
+def test_copies_around_a_product_that_is_shared_need_not_run_all_at_once() -> None:
+    line = "convbfp16 -n 96 -c 384 -H 13 -W 13 -k 384 -y 3 -x 3 -p 1 -q 1 -F 1"
+    tuning = "v1:warpgroup:128,192,64,4,2,1,2,cooperative,swapped,16"
+    config = f"v2:all_last+taps_first+channels=64+product={tuning}@stream_k:66,early"
+    (problem,) = parse_problem(line)
+    request = Request(problem, GPU_MACHINES["sm_90a"], "sm_90a", config=configuration.parse(config))
+    steps = [step for step in lower(request).steps if isinstance(step, Launch)]
+    assert [(step.meets, step.grid_size > 132) for step in steps] == [
+        (False, True), (True, False), (False, True),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("family", FAMILIES)

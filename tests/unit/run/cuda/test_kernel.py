@@ -218,11 +218,14 @@ class TestRoom:
     @pytest.fixture
     def shared(self, kernel: CudaKernel) -> CudaKernel:
         mine = (Parameter("flags", SHAPE, F32, True, is_zeroed=True),)
-        return replace(kernel, steps=(Launch("k_1", 132, 384, (0, 1), 200_000),), workspace=mine)
+        return replace(
+            kernel, steps=(Launch("k_1", 132, 384, (0, 1), 200_000, has_flags=True),), workspace=mine
+        )
 
     @pytest.mark.parametrize("cluster", [1, 2])
     def test_a_smaller_gpu_refuses(self, shared: CudaKernel, cuda: FakeCuda, cluster: int) -> None:
-        clustered = replace(shared, steps=(Launch("k_1", 132, 384, (0, 1), 200_000, cluster),))
+        step = Launch("k_1", 132, 384, (0, 1), 200_000, cluster, has_flags=True)
+        clustered = replace(shared, steps=(step,))
         clustered(*map(there, arrays()))
         cuda.processors = 114
         told = "'k_1' has 132 workgroups that wait for each other, and GPU 0 runs 114 at once"
@@ -233,9 +236,12 @@ class TestRoom:
     def test_workgroups_that_share_nothing_run_one_after_the_other(
         self, shared: CudaKernel, cuda: FakeCuda
     ) -> None:
+        """Such as of a copy behind a product whose workgroups share tiles."""
         cuda.processors = 8
-        replace(shared, workspace=())(*map(there, arrays()))
-        assert len(cuda.launched) == 1
+        replace(shared, steps=(Launch("k_1", 132, 384, (0, 1), 200_000),))(*map(there, arrays()))
+        small = Launch("k_1", 132, 384, (0, 1), 48 * 1024, has_flags=True)
+        replace(shared, symbol="again", steps=(small,), _known=_Known())(*map(there, arrays()))
+        assert len(cuda.launched) == 2
 
 
 class TestTorch:
