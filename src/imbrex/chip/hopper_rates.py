@@ -71,6 +71,7 @@ PRODUCT: Final = ProductRates(
     copying=52.0,  # by 300 tunings of 49 products of f16, i8 and fp8 with rows of 8 bytes more, on an H200
     copying_window=96.0,  # three times 26 to 36, which a load was seen to take
     copying_pieces=39.0,  # with it products of 77 and 257 rows are copied first, in 0.9 and 0.6 of the time
+    scattered=3.0,  # planes of 1225 pixels by tiles of 64 to 240 of them, on an H200: 1.8 to 7
     turning=46.0,  # an H200 took 35 to 56 of tf32, by tiles of 64x64 to 128x256
     turning_bytes=38.0,  # by 291 tunings of 49 products of i8 and fp8 on an H200
     turning_step=130.0,  # 32, 64, 88 and 256 columns of tf32 tn took 496, 773, 1172 and 2660 cycles a step

@@ -119,6 +119,8 @@ class ProductRates:
     """The same where each has an index, as in windows."""
     copying_pieces: float
     """The same for each element of a row that begins anywhere, which is loaded in pieces of 16 bytes."""
+    scattered: float
+    """So many times that where lanes have many elements, each of another k and row: indices spill."""
     turning: float
     """The same for an element of an operand that is turned on its way there, and can be copied by itself."""
     turning_bytes: float

@@ -26,6 +26,8 @@ from imbrex.view.stage.shared_tile import SharedTile
 __all__ = ["HELD_READS", "Multiplied", "Tile", "TileOperand", "crosses"]
 
 MATRIX_BYTES: Final = 2
+MANY_LOADS: Final = 32
+"""Loads of a lane for a step whose indices have no room in its registers, where they differ."""
 MOST_UNROLLED: Final = 128
 """Loads of a lane for a tile up to which each is code of its own, as `device/cuda/lanes.h` has it."""
 HELD_READS: Final = 2
@@ -227,6 +229,7 @@ class Tile:
                 is_whole = width >= COPY_BYTES
                 whole = self.rates.copying if index == 1 else self.rates.copying_window
                 spent = (whole if is_whole else self.rates.copying_pieces) / width
+                spent *= self.rates.scattered if width == size and _scatters(tile) else 1.0
                 total += 0.0 if is_whole else self.rates.pieces
             else:
                 put = self.rates.turning_bytes / size if turned else self.rates.issue / width
@@ -295,6 +298,11 @@ def _knows_taps(tile: SharedTile) -> bool:
 def _keeps_k(tile: SharedTile) -> bool:
     """Have all loads of a lane one k, and are they few?"""
     return tile.major == "k" and WARPGROUP % tile.k == 0 and _is_unrolled(tile)
+
+
+def _scatters(tile: SharedTile) -> bool:
+    """Have loads of a lane, along rows of which a warpgroup loads no whole ones, many ks and places?"""
+    return tile.major == "d" and tile.d % WARPGROUP != 0 and tile.k * tile.d >= MANY_LOADS * WARPGROUP
 
 
 def _is_unrolled(tile: SharedTile) -> bool:
