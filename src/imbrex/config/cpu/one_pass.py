@@ -27,13 +27,7 @@ from imbrex.config.cpu.columns import left_out, summed_columns
 from imbrex.config.cpu.copies import copied_along_k, rate
 from imbrex.config.cpu.crowding import crowds
 from imbrex.config.cpu.met import has_runs, met, run_of_steps
-from imbrex.config.cpu.operand_b import (
-    PAGES_AT_HAND,
-    copies_as_met,
-    operand_b,
-    reads_b_in_place,
-    reads_of_b,
-)
+from imbrex.config.cpu.operand_b import PAGES_AT_HAND, operand_b, reads_b_in_place, reads_of_b
 from imbrex.config.cpu.passing import array_bytes, is_far, missed, passing
 from imbrex.config.cpu.plan import LEAST_RUN, MOST_RUNS, CpuPlan
 from imbrex.config.cpu.result import PAGE, awaited, stored
@@ -87,8 +81,7 @@ def _feed(plan: CpuPlan, machine: CpuMachine) -> float:
     if is_plain and once > machine.l1_bytes and (visits == 1 or reads_b_in_place(plan)):
         first, visits = passing(once, plan.tuning.vectors, plan.oriented.b, plan, machine), visits - 1
     is_one_piece = plan.oriented.n <= plan.tuning.n_per_thread
-    is_near = is_one_piece or panel <= prices.near * machine.l1_bytes
-    if not reads_b_in_place(plan) or copies_as_met(plan) or is_near:
+    if not reads_b_in_place(plan) or is_one_piece or panel <= prices.near * machine.l1_bytes:
         return first
     return first + once * visits * prices.feed
 
