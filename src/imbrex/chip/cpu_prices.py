@@ -51,6 +51,7 @@ class Prices:
     row: float = 4.0  # a row of them, whose place in A is looked up
     read_in_place: float = 0.9  # a vector of B that straddles cache lines
     arrival: float = 0.0  # from a tile's first product until its rows of C, of a page each, are there
+    scattered_row: float = 0.0  # a row of a tile of a C far beyond L2, where B stays, whatever hides the rest
     crowded: float = 2.0  # times that, where the rows that a square is turned into share a set of L1
     store_in_place: float = 3.0
     placed: float = 12.0  # the address of a row or lane of a window in the one-pass form
@@ -113,6 +114,7 @@ MESH_PRICES = replace(
     streams=32.0,
     begun=120.0,
     arrival=600.0,
+    scattered_row=85.0,
     put_down=0.12,
     least_step=128,
     met=0.01,

@@ -105,21 +105,25 @@ def reads_b_in_place(plan: CpuPlan) -> bool:
     All panels are packed beforehand where A stays, since each is met again for every panel of A.  A panel
     that is met once need not stay in a cache.
     """
-    gemm, t, dtype = plan.oriented, plan.tuning, plan.context.dtype
-    has_rows = gemm.b.step[1] == 1 and gemm.b.run[1] >= min(gemm.n, 8 * t.vector_lanes)
+    gemm, t, size = plan.oriented, plan.tuning, plan.context.dtype.bytes
     multiplied = t.m_per_thread * t.n_per_thread
-    is_copied = repays_packing(plan.block_k, gemm.n * dtype.bytes, _visits_of_b(plan), multiplied)
-    is_plain = dtype.accumulator == dtype and t.stationary == "b" and has_rows
-    return is_plain and (not is_copied or copies_as_met(plan))
+    is_copied = repays_packing(plan.block_k, gemm.n * size, _visits_of_b(plan), multiplied)
+    return _has_rows_of_b(plan) and (not is_copied or copies_as_met(plan))
 
 
 def copies_as_met(plan: CpuPlan) -> bool:
     """Is each panel of B copied while the first panel of A meets it?"""
+    t, size = plan.tuning, plan.context.dtype.bytes
+    panel_bytes = plan.block_k * t.n_per_thread * size
+    is_repaid = is_copied_as_met(_visits_of_b(plan), panel_bytes, t.vector_lanes * size)
+    return _has_rows_of_b(plan) and is_repaid
+
+
+def _has_rows_of_b(plan: CpuPlan) -> bool:
+    """May B, which stays, be read where it lies: vectors of long rows, of what panels hold?"""
     gemm, t, dtype = plan.oriented, plan.tuning, plan.context.dtype
-    is_even = lies_whole(gemm.b, (gemm.g, gemm.k, gemm.n)) and gemm.b.step[1] == 1
-    is_plain = is_even and dtype.accumulator == dtype and t.stationary == "b"
-    panel_bytes = plan.block_k * t.n_per_thread * dtype.bytes
-    return is_plain and is_copied_as_met(_visits_of_b(plan), panel_bytes, t.vector_lanes * dtype.bytes)
+    has_rows = gemm.b.step[1] == 1 and gemm.b.run[1] >= min(gemm.n, 8 * t.vector_lanes)
+    return dtype.accumulator == dtype and t.stationary == "b" and has_rows
 
 
 def _visits_of_b(plan: CpuPlan) -> int:
