@@ -40,6 +40,7 @@ class Prices:
     waiting: float = 0.0  # the part of that which a last panel waits, of sums too few to hide it
     narrower: float = 0.0  # the part of its loads and broadcasts that one of fewer vectors waits for
     column: float = 1.5  # a vector of products that are summed along K
+    rows_again: float = 0.0  # a byte of rows that L1 has no place for, for each turn of such columns but one
     lanes_summed: float = 4.0  # the sum of its lanes, on its way to C
     pointer: float = 8.0  # to find a run of neighbours along K
     broadcast: float = 0.12  # an element of A, beside the multiply-adds that hide most of it: tall tiles lose
@@ -98,7 +99,9 @@ MESH_PRICES = replace(
     PRICES,
     transpose=4.8,
     turned=4.8,
-    column=2.04,
+    column=1.2,
+    lanes_summed=5.0,
+    rows_again=0.038,
     load=0.068,
     read_in_place=1.06,
     store_in_place=2.45,

@@ -139,6 +139,9 @@ def _products(plan: CpuPlan, tile_cycles: float, machine: CpuMachine) -> float:
     is_paired = 2 * t.m_per_thread + 3 <= machine.vector_registers  # else each column reads its rows anew
     each_sum = gemm.k / t.vector_lanes / t.together * prices.column + prices.lanes_summed
     tails = gemm.m * columns * each_sum * (1 if is_paired else 2)
+    if t.m_per_thread * plan.block_k * plan.element.bytes > prices.near * machine.l1_bytes:
+        turns = -(-columns // (2 if is_paired else 1))
+        tails += max(0, turns - 1) * gemm.m * gemm.k * plan.element.bytes * prices.rows_again
     calls = -(-gemm.m // t.m_per_thread) * -(-vectors // t.vectors)
     more = tiles.lone if tiles is not None and t.vectors == 1 else 0.0
     more += prices.row if tiles is None and unit.rows == 1 and t.a_layout == "k_blocked" else 0.0
