@@ -7,6 +7,7 @@ from imbrex.config.context import round_up
 from imbrex.config.cpu.columns import summed_columns
 from imbrex.config.cpu.copies import copied, copied_along_k, rate
 from imbrex.config.cpu.crowding import is_copied_as_met, repays_packing
+from imbrex.config.cpu.met import has_runs
 from imbrex.config.cpu.passing import array_bytes, passing
 from imbrex.config.cpu.plan import CpuPlan
 from imbrex.config.cpu.result import PAGE
@@ -112,7 +113,9 @@ def reads_b_in_place(plan: CpuPlan) -> bool:
 
 
 def copies_as_met(plan: CpuPlan) -> bool:
-    """Is each panel of B copied while the first panel of A meets it?"""
+    """Is each panel of B copied while the first panel of A meets it?  Not where that may leave out some k."""
+    if has_runs(plan) and plan.oriented.a.guarded is not None:
+        return False
     t, size = plan.tuning, plan.context.dtype.bytes
     panel_bytes = plan.block_k * t.n_per_thread * size
     is_repaid = is_copied_as_met(_visits_of_b(plan), panel_bytes, t.vector_lanes * size)
