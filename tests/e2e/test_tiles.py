@@ -16,6 +16,7 @@ import imbrex
 from imbrex.build.isa import has_level, isa
 from imbrex.build.shared_library import build_shared
 from imbrex.chip import CPU_ISAS
+from imbrex.config.context import round_up
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.arrays import Array
@@ -49,7 +50,7 @@ CONVOLUTIONS = (
 )
 IN_PLACE = (
     (9, "-n 3 -c {c} -H 9 -W 16 -k 40 -y 3 -x 3 -p 1 -q 1", "32,32,96,64,{k},16,k_blocked,a,swapped"),
-    (6, "-n 1 -c {c} -H 5 -W 47 -k 24 -y 3 -x 2 -p 3 -q 2 -l 2", "32,32,96,64,{c},16,k_blocked,b,swapped"),
+    (6, "-n 1 -c {c} -H 5 -W 47 -k 24 -y 3 -x 2 -p 3 -q 2 -l 2", "32,32,96,64,{step},16,k_blocked,b,swapped"),
     (
         5,
         "-n 2 -c {g} -g 2 -H 7 -W 33 -k 6 -y 1 -x 5 -q 2 -u 2 -j 2",
@@ -58,7 +59,11 @@ IN_PLACE = (
     (7, "-n 1 -c {c} -H 20 -W 4 -k 17 -y 7 -x 1 -p 3", "48,16,96,16,{k},16,k_blocked,b,swapped"),
 )
 """Taps of a window, the window, a tuning.  Rows of images that are whole tiles or not, strides, dilations,
-pads of more than a window, last panels of few rows, steps that are one tap.
+pads of more than a window, last panels of few rows, steps that are one tap, or two.
+"""
+HALVES = ((2, 4, 2, 4), (5, 7, 5, 7))
+"""Halves of a tile's width that a pixel's channels are, of each of these windows: whole tiles, and tiles that
+cross taps.
 """
 UNITS = {"bf16": "tdpbf16ps", "i8": "tdpbssd"}
 
@@ -78,11 +83,14 @@ def every() -> list[tuple[str, str | None]]:
 
 
 def in_place() -> Iterator[tuple[str, str]]:
-    for word, t, width in (("convbfp16", "bf16", 32), ("convint8", "i8", 64)):
-        for tiles, (taps, text, form) in zip((1, 2, 1, 2), IN_PLACE, strict=True):
-            c = tiles * width
-            line = f"{word} {text.format(c=c, g=2 * c)} -F 1 -I NHWC -f NHWC -O NHWC"
-            yield line, f"v1:cpu:{form.format(c=c, k=taps * c)},{UNITS[t]}"
+    """Those of whole tiles and those of others, of either type, one after the other."""
+    for (taps, text, form), *halves in zip(IN_PLACE, *HALVES, strict=True):
+        for word, t, width in (("convbfp16", "bf16", 32), ("convint8", "i8", 64)):
+            for count in halves:
+                c = count * width // 2
+                line = f"{word} {text.format(c=c, g=2 * c)} -F 1 -I NHWC -f NHWC -O NHWC"
+                k, step = round_up(taps * c, width), c if count % 2 == 0 else 2 * c
+                yield line, f"v1:cpu:{form.format(k=k, step=step)},{UNITS[t]}"
 
 
 CASES = [*every()[::5], *[*in_place()][::3]]

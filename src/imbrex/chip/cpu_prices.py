@@ -40,6 +40,7 @@ class Prices:
     waiting: float = 0.0  # the part of that which a last panel waits, of sums too few to hide it
     narrower: float = 0.0  # the part of its loads and broadcasts that one of fewer vectors waits for
     column: float = 1.5  # a vector of products that are summed along K
+    rows_again: float = 0.0  # a byte of rows that L1 has no place for, for each turn of such columns but one
     lanes_summed: float = 4.0  # the sum of its lanes, on its way to C
     pointer: float = 8.0  # to find a run of neighbours along K
     broadcast: float = 0.12  # an element of A, beside the multiply-adds that hide most of it: tall tiles lose
@@ -51,6 +52,7 @@ class Prices:
     row: float = 4.0  # a row of them, whose place in A is looked up
     read_in_place: float = 0.9  # a vector of B that straddles cache lines
     arrival: float = 0.0  # from a tile's first product until its rows of C, of a page each, are there
+    scattered_row: float = 0.0  # a row of a tile of a C far beyond L2, where B stays, whatever hides the rest
     crowded: float = 2.0  # times that, where the rows that a square is turned into share a set of L1
     store_in_place: float = 3.0
     placed: float = 12.0  # the address of a row or lane of a window in the one-pass form
@@ -97,7 +99,9 @@ MESH_PRICES = replace(
     PRICES,
     transpose=4.8,
     turned=4.8,
-    column=2.04,
+    column=1.2,
+    lanes_summed=5.0,
+    rows_again=0.038,
     load=0.068,
     read_in_place=1.06,
     store_in_place=2.45,
@@ -113,6 +117,7 @@ MESH_PRICES = replace(
     streams=32.0,
     begun=120.0,
     arrival=600.0,
+    scattered_row=85.0,
     put_down=0.12,
     least_step=128,
     met=0.01,

@@ -9,8 +9,10 @@ __all__ = [
     "LINE",
     "comes_anew",
     "crowds",
+    "is_copied_as_met",
     "is_kept",
     "loses_lines",
+    "reads_runs_by_tiles",
     "repays_clearing",
     "repays_packing",
     "spreads",
@@ -42,6 +44,16 @@ in place 0.94 of a copy's time, four to six 1.24; of 469 x 469, whose lines L1 h
 
 KEPT_BYTES: Final = 1024 * 1024
 """Bytes of panels of A that are kept: even from L3 they come sooner than they are packed again."""
+
+LEAST_COPIED, MOST_COPIED_BYTES = 4, 1 << 19
+"""Visits from which on a panel of B is copied while the first of them meets it, and its bytes at the most.
+
+On an Intel Xeon, tiles of 8x48 by hand: 64x843x1104, eight visits, took 917 us in place and 734 copied so,
+24x387x601, three visits, 75 and 77.
+"""
+
+MOST_ACROSS: Final = 2
+"""Visits up to which rows of tiles are read across lines: more repay a copy."""
 
 LEAST_VISITS: Final = 6
 """Visits from which on a copy is sooner, on a Zen 1: in four they were even, in eight a copy won a tenth.  On
@@ -88,6 +100,21 @@ def comes_anew(pieces: int, apart_bytes: int, multiplied: int, visits: int) -> b
 def is_kept(block_bytes: int) -> bool:
     """Are all panels of a block kept once they are packed, for panels of the other operand that stay?"""
     return block_bytes <= KEPT_BYTES
+
+
+def is_copied_as_met(visits: int, panel_bytes: int, vector_bytes: int) -> bool:
+    """Is a panel of a matrix, of so many bytes, copied while the first of so many panels of A meets it?
+
+    Where vectors are lines, which in place mostly lie across two.  The device's `is_copied_as_met`, too.
+    """
+    return vector_bytes == LINE and visits >= LEAST_COPIED and panel_bytes <= MOST_COPIED_BYTES
+
+
+def reads_runs_by_tiles(run: int, width: int, visits: int) -> bool:
+    """Are runs of so many k read where they lie by tiles of that width, rows of which then lie across lines
+    in each of so many visits, unless runs are whole tiles?  Tiles that cross runs are copied, and so are few.
+    """
+    return run % width == 0 or (4 * (width - gcd(run, width)) <= run and visits <= MOST_ACROSS)
 
 
 def repays_clearing(visits: int, multiplied: int) -> bool:

@@ -19,13 +19,13 @@ The terms, in cycles, added up and shared among threads:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil
+from math import ceil, gcd
 
 from imbrex.chip import CpuMachine, Prices
 from imbrex.config.context import SAMPLE, Access, round_up
 from imbrex.config.cpu.columns import left_out, summed_columns
 from imbrex.config.cpu.copies import copied_along_k, rate
-from imbrex.config.cpu.crowding import crowds
+from imbrex.config.cpu.crowding import crowds, reads_runs_by_tiles
 from imbrex.config.cpu.met import has_runs, met, run_of_steps
 from imbrex.config.cpu.operand_b import PAGES_AT_HAND, operand_b, reads_b_in_place, reads_of_b
 from imbrex.config.cpu.passing import array_bytes, is_far, missed, passing
@@ -139,6 +139,9 @@ def _products(plan: CpuPlan, tile_cycles: float, machine: CpuMachine) -> float:
     is_paired = 2 * t.m_per_thread + 3 <= machine.vector_registers  # else each column reads its rows anew
     each_sum = gemm.k / t.vector_lanes / t.together * prices.column + prices.lanes_summed
     tails = gemm.m * columns * each_sum * (1 if is_paired else 2)
+    if t.m_per_thread * plan.block_k * plan.element.bytes > prices.near * machine.l1_bytes:
+        turns = -(-columns // (2 if is_paired else 1))
+        tails += max(0, turns - 1) * gemm.m * gemm.k * plan.element.bytes * prices.rows_again
     calls = -(-gemm.m // t.m_per_thread) * -(-vectors // t.vectors)
     more = tiles.lone if tiles is not None and t.vectors == 1 else 0.0
     more += prices.row if tiles is None and unit.rows == 1 and t.a_layout == "k_blocked" else 0.0
@@ -226,10 +229,13 @@ def _a_of_tiles(plan: CpuPlan, machine: CpuMachine, tiles: Tiles) -> float:
     back = 0.0 if is_near else size * tiles.kept
     if not _has_copied_runs(a):
         return back + copied_along_k(a, 0, plan, machine.prices) / t.vector_lanes
-    copied = back + (tiles.run + tiles.copied * ceil(a.run[0] / (t.vector_lanes * t.together))) / a.run[0]
+    width, run = t.vector_lanes * t.together, run_of_steps(a.run[0], plan)
+    copied = back + (tiles.run + tiles.copied * ceil(run / width)) / run
     if not _has_tiles_in_place(plan):
         return copied
-    return copied * a.cut(tiles.rows) + tiles.placed / (tiles.rows * run_of_steps(a.run[0], plan))
+    run = _run_of_tiles(plan)
+    crossed = (width - gcd(run, width)) / run
+    return copied * (1 - (1 - crossed) * (1 - a.cut(tiles.rows))) + tiles.placed / (tiles.rows * run)
 
 
 def _has_copied_runs(a: Access) -> bool:
@@ -241,10 +247,22 @@ def _has_tiles_in_place(plan: CpuPlan) -> bool:
     """Does each tile of A lie in one run of neighbours along k, so that it is read there where its rows are
     evenly apart and exist together?  As `lower.cpu.fuse.in_place` finds it.
     """
-    t, run = plan.tuning, run_of_steps(plan.oriented.a.run[0], plan)
+    t, run = plan.tuning, _run_of_tiles(plan)
     is_tiled = CPU_UNITS[t.unit].tiles is not None and _has_copied_runs(plan.oriented.a)
-    is_whole = run % (t.vector_lanes * t.together) == 0 and plan.panel_k <= MOST_RUNS * run
-    return is_tiled and plan.element == plan.context.dtype and is_whole
+    visits = plan.block_columns // t.n_per_thread if t.stationary == "a" else 1
+    is_read = reads_runs_by_tiles(run, t.vector_lanes * t.together, visits)
+    is_known = plan.panel_k <= MOST_RUNS * run
+    return is_tiled and plan.element == plan.context.dtype and is_read and is_known
+
+
+def _run_of_tiles(plan: CpuPlan) -> int:
+    """Neighbours along k that lie together and exist together in every step: of a padded window a pixel's
+    channels; 1 where runs differ.
+    """
+    a, run = plan.oriented.a, run_of_steps(plan.oriented.a.run[0], plan)
+    if run != int(run):
+        return 1
+    return int(run) if a.guarded is None else gcd(int(run), a.pitch[1])
 
 
 def _a_price(plan: CpuPlan, prices: Prices) -> float:

@@ -6,14 +6,15 @@ from imbrex.chip import CpuMachine, Prices
 from imbrex.config.context import round_up
 from imbrex.config.cpu.columns import summed_columns
 from imbrex.config.cpu.copies import copied, copied_along_k, rate
-from imbrex.config.cpu.crowding import repays_packing
+from imbrex.config.cpu.crowding import is_copied_as_met, repays_packing
+from imbrex.config.cpu.met import has_runs
 from imbrex.config.cpu.passing import array_bytes, passing
 from imbrex.config.cpu.plan import CpuPlan
 from imbrex.config.cpu.result import PAGE
 from imbrex.config.cpu.shown import is_cut_at_edges, lies_whole
 from imbrex.view.mma.vector import CPU_UNITS
 
-__all__ = ["PAGES_AT_HAND", "lines_of_b", "operand_b", "reads_b_in_place", "reads_of_b"]
+__all__ = ["PAGES_AT_HAND", "copies_as_met", "lines_of_b", "operand_b", "reads_b_in_place", "reads_of_b"]
 
 PAGES = 1024
 """Pages that a core surely finds without a walk through tables."""
@@ -35,8 +36,9 @@ def operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
     held = plan.panel_k * (t.n_per_thread if t.stationary == "b" else plan.block_columns) * size
     if is_in_place and gemm.n * size >= PAGE and plan.panel_k > PAGES and plan.row_panels > 1:
         held = max(held, machine.l2_bytes)  # each row is a page, whose address is looked up anew
-    each_byte = rate(held, machine, prices.apart if is_in_place else prices.stream)
-    visited = _visited(plan, machine) if is_in_place else 0.0
+    lies_apart = is_in_place and not copies_as_met(plan)
+    each_byte = rate(held, machine, prices.apart if lies_apart else prices.stream)
+    visited = _visited(plan, machine) if lies_apart else 0.0
     return packed + columns + reads_of_b(plan, machine) * each_byte + visited
 
 
@@ -104,11 +106,27 @@ def reads_b_in_place(plan: CpuPlan) -> bool:
     All panels are packed beforehand where A stays, since each is met again for every panel of A.  A panel
     that is met once need not stay in a cache.
     """
+    gemm, t, size = plan.oriented, plan.tuning, plan.context.dtype.bytes
+    multiplied = t.m_per_thread * t.n_per_thread
+    is_copied = repays_packing(plan.block_k, gemm.n * size, _visits_of_b(plan), multiplied)
+    return _has_rows_of_b(plan) and (not is_copied or copies_as_met(plan))
+
+
+def copies_as_met(plan: CpuPlan) -> bool:
+    """Is each panel of B copied while the first panel of A meets it?  Not where that may leave out some k."""
+    if has_runs(plan) and plan.oriented.a.guarded is not None:
+        return False
+    t, size = plan.tuning, plan.context.dtype.bytes
+    panel_bytes = plan.block_k * t.n_per_thread * size
+    is_repaid = is_copied_as_met(_visits_of_b(plan), panel_bytes, t.vector_lanes * size)
+    return _has_rows_of_b(plan) and is_repaid
+
+
+def _has_rows_of_b(plan: CpuPlan) -> bool:
+    """May B, which stays, be read where it lies: vectors of long rows, of what panels hold?"""
     gemm, t, dtype = plan.oriented, plan.tuning, plan.context.dtype
     has_rows = gemm.b.step[1] == 1 and gemm.b.run[1] >= min(gemm.n, 8 * t.vector_lanes)
-    multiplied = t.m_per_thread * t.n_per_thread
-    is_copied = repays_packing(plan.block_k, gemm.n * dtype.bytes, _visits_of_b(plan), multiplied)
-    return dtype.accumulator == dtype and not is_copied and t.stationary == "b" and has_rows
+    return dtype.accumulator == dtype and t.stationary == "b" and has_rows
 
 
 def _visits_of_b(plan: CpuPlan) -> int:

@@ -52,7 +52,8 @@ def _vectors_of_columns(plan: CpuPlan, columns: int) -> int:
 
 def awaited(plan: CpuPlan, machine: CpuMachine) -> float:
     """Cycles in which rows of C come that nobody foresees: where B stays, those of a tile follow no others,
-    and are fetched while it multiplies, which takes too short for few k; where A stays, so do those of the
+    and are fetched while it multiplies, which takes too short for few k, and of a C of more than twice L2
+    each takes the same however many k there are; where A stays, so do those of the
     first tile in each block of columns but one.  None where C or its rows are near, or where these are so
     few that the core foresees each of them.
     """
@@ -62,7 +63,10 @@ def awaited(plan: CpuPlan, machine: CpuMachine) -> float:
     if is_near or gemm.c.step[1] != 1 or gemm.c.run[1] < min(gemm.n, SAMPLE):
         return 0.0
     hidden = plan.block_k * t.m_per_thread * t.vectors / machine.fma_per_cycle
-    tiles, arrival = plan.column_panels, prices.arrival
+    tiles, arrival, least = plan.column_panels, prices.arrival, 0.0
     if t.stationary == "a":
         tiles, arrival = plan.blocks[1] - 1, prices.begun * t.m_per_thread
-    return plan.k_iterations * plan.row_panels * tiles * max(0.0, arrival - hidden)
+    else:
+        beyond = min(1.0, max(0.0, gemm.m * row_bytes / (2 * machine.l2_bytes) - 1))
+        least = beyond * prices.scattered_row * t.m_per_thread
+    return plan.k_iterations * plan.row_panels * tiles * max(least, arrival - hidden)

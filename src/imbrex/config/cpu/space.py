@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from math import lcm
 
 from imbrex.chip import CpuMachine
 from imbrex.config.block_plan import Stationary
@@ -92,7 +93,10 @@ def _k_steps(gemm: GemmContext, vector: int, unit: CpuUnit) -> list[int]:
     words = unit.packed
     run = gemm.a.run[0]
     steps = [near * words for near in (K_STEPS if unit.tiles is None else TILE_K_STEPS)]
-    grain = int(run) if run == int(run) and vector <= run <= min(steps) and run % vector == 0 else vector
+    grain, most = vector, min(steps)
+    if run == int(run) and run >= vector and (unit.tiles is not None or run % vector == 0):
+        grain, most = lcm(int(run), vector), most if unit.tiles is None else 2 * most
+    grain = grain if grain <= most else vector
     whole = [round_up(gemm.k, vector)] if gemm.k <= LONGEST_PASS * words else []
     parts = {round_up(-(-gemm.k // -(-gemm.k // near)), grain) for near in steps if gemm.k > near}
     return sorted({*whole, *parts})

@@ -22,7 +22,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from imbrex.config.cpu.crowding import comes_anew, crowds, loses_lines, repays_clearing, repays_packing
+from imbrex.config.cpu.crowding import (
+    comes_anew,
+    crowds,
+    loses_lines,
+    reads_runs_by_tiles,
+    repays_clearing,
+    repays_packing,
+)
 from imbrex.config.cpu.met import leaves_out
 from imbrex.config.cpu.plan import LEAST_RUN, MOST_LINES, MOST_RUNS
 from imbrex.index.atom import Div, Mod, Select, Var
@@ -173,7 +180,8 @@ def in_place(parts: Parts) -> OperandA | None:
         return window if is_crowd else InPlace(base, pitch.const)
     run = common_run(lanes, parts.steps)
     if parts.product.unit.tiles is not None:
-        if run % vector == 0 and window.lanes <= MOST_RUNS * run:
+        visits = _visits(parts) if parts.stationary == "a" else 1
+        if reads_runs_by_tiles(run, vector, visits) and window.lanes <= MOST_RUNS * run:
             return TilesInPlace(window, run)
         run = neighbours(lanes, parts.steps)
         return CopiedRuns(window, run) if run >= LEAST_RUN else window

@@ -63,8 +63,8 @@ class CopiedRuns:
 
 @dataclass(frozen=True)
 class TilesInPlace:
-    """A window of which every `run` neighbouring k, whole tiles' widths, lie together and exist together: a
-    tile is read where it lies if its rows are evenly apart and exist, else copied.
+    """A window of which every `run` neighbouring k lie together and exist together: a tile is read where it
+    lies if it is of one run, and its rows are evenly apart and exist, else copied.
     """
 
     window: Window

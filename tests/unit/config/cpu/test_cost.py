@@ -10,6 +10,7 @@ from imbrex.chip import CPU_ISAS, PRICES, Level, Prices
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu.columns import HALVES, LANES_SUMMED, last_columns, repays
 from imbrex.config.cpu.cost import ceiling_share, cycles, parts
+from imbrex.config.cpu.crowding import LEAST_COPIED, LINE, MOST_COPIED_BYTES
 from imbrex.config.cpu.plan import COLUMN_BYTES, COLUMNS_TOGETHER, WIDE_VECTOR, CpuTuning
 from imbrex.config.cpu.space import cpu_space
 from imbrex.dtype import BF16, F16, F32
@@ -187,6 +188,13 @@ def test_kernels_weigh_halves_and_sums_of_lanes_as_the_model_does() -> None:
     assert f"lanes_summed = {LANES_SUMMED};" in headers["device/cpu/product.h"]
     single, words = (int(8 * part) for part in HALVES)
     assert f"half_takes = unit<U>::together > 1 ? {words} : {single};" in headers["device/cpu/unit.h"]
+
+
+def test_kernels_copy_the_panels_of_b_that_the_model_says_are_copied_as_they_are_met() -> None:
+    header = device_headers("cpu")["device/cpu/b_view.h"]
+    most = f"most_copied_bytes = 1 << {MOST_COPIED_BYTES.bit_length() - 1},"
+    assert f"least_copied_visits = {LEAST_COPIED}, {most}" in header
+    assert f"sizeof(vec<T>) == {LINE} && Met >= least_copied_visits" in header
 
 
 def test_kernels_cut_as_many_panels_at_a_time_as_the_plan_has_room_for() -> None:

@@ -55,6 +55,62 @@ template <class T, int NV> struct b_cut_view {
   void skip(int64_t rows) { all.skip(rows); }
 };
 
+constexpr int least_copied_visits = 4, most_copied_bytes = 1 << 19, copied_rows_ahead = 8;
+
+// The same where many panels of A meet a panel: it is copied while the first of them does, so that the others load whole
+// lines.  `copy` has room for all of its rows.
+template <class T, int NV> struct b_view_to_copy : b_view<T, NV> {
+  T *copy;
+};
+template <class T, int NV> struct b_copied_view : b_view_to_copy<T, NV> {
+  int64_t later;
+  explicit b_copied_view(const b_view_to_copy<T, NV> &rows, int64_t count) : b_view_to_copy<T, NV>(rows) {
+    later = count > 1 ? copied_rows_ahead * (this->offset[1] - this->offset[0]) : 0;
+  }
+  void next(vec<T> (&row)[NV]) {
+    const int64_t at = *this->offset++;
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) {
+      __builtin_prefetch(this->p[v] + at + later);
+      row[v] = load<T>(this->p[v] + at);
+      store<T>(this->copy + v * width<T>, row[v]);
+    }
+    this->copy += NV * width<T>;
+  }
+};
+
+// The copy, in each visit but the first of `Visits`.  They share the lines of the next panel, which they fetch into the
+// second cache: a row's begin somewhere in the first of one more than it fills.
+template <class T, int NV, int Visits> struct b_copy {
+  static constexpr int row_bytes = NV * width<T> * int(sizeof(T)), line = 64 / int(sizeof(T)), lines = row_bytes / 64 + 1;
+  static constexpr int fetched = (lines + Visits - 2) / (Visits - 1);
+  const T *from, *next_panel;
+  const int64_t *offset;
+  b_copy(const b_view_to_copy<T, NV> &rows, int visit) : from(rows.copy), offset(rows.offset) {
+    const int first = (visit - 1) * fetched, last = lines - fetched;
+    next_panel = rows.p[0] + NV * width<T> + (first < last ? first : last) * line;
+  }
+  void next(vec<T> (&row)[NV]) {
+    const int64_t at = *offset++;
+#pragma GCC unroll 4
+    for (int i = 0; i < fetched; ++i) __builtin_prefetch(next_panel + at + i * line, 0, 2);
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) row[v] = load<T>(from + v * width<T>);
+    from += NV * width<T>;
+  }
+  void skip(int64_t rows) { offset += rows, from += rows * NV * width<T>; }
+};
+
+// Is a panel copied as it is met by so many panels of A?  Where vectors are lines, as they mostly lie across two, and are
+// visited often enough to repay it.
+template <class T, class View, int Met>
+constexpr bool is_copied_as_met = sizeof(vec<T>) == 64 && Met >= least_copied_visits &&
+                                  int64_t(View::most_rows) * View::panel_lanes * int(sizeof(T)) <= most_copied_bytes;
+
+template <class B> constexpr bool is_to_be_copied = false;
+template <class T, int NV> constexpr bool is_to_be_copied<b_view_to_copy<T, NV>> = true;
+template <class B> constexpr bool is_to_be_copied<const B &> = is_to_be_copied<B>;
+
 // For every class of the view, the bits that its vectors keep.
 template <class T, int NV> struct class_bits {
   vec<T> lanes[max_classes][NV];
@@ -76,6 +132,33 @@ template <class T, int NV, bool MetOnce, class Rows = b_view<T, NV, MetOnce>> st
   }
   void skip(int64_t rows) { all.skip(rows), index += rows; }
 };
+
+// Windows whose rows are cleared and copied at once.
+template <class T, int NV> struct b_copied_windows {
+  b_cleared_view<T, NV, false, b_view_again<T, NV>> all;
+  T *copy;
+  void next(vec<T> (&row)[NV]) {
+    all.next(row);
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) store<T>(copy + v * width<T>, row[v]);
+    copy += NV * width<T>;
+  }
+};
+template <class T, int NV> constexpr bool is_to_be_copied<b_copied_windows<T, NV>> = true;
+
+// What the first of the panels of A meets of a panel that is to be copied, and what the others do.
+template <class T, int NV> IMBREX_INLINE b_copied_view<T, NV> copied(const b_view_to_copy<T, NV> &b, int64_t rows) {
+  return b_copied_view<T, NV>(b, rows);
+}
+template <int Visits, class T, int NV> IMBREX_INLINE b_copy<T, NV, Visits> copy_of(const b_view_to_copy<T, NV> &b, int visit) {
+  return b_copy<T, NV, Visits>(b, visit);
+}
+template <class T, int NV> IMBREX_INLINE const b_copied_windows<T, NV> &copied(const b_copied_windows<T, NV> &b, int64_t) {
+  return b;
+}
+template <int Visits, class T, int NV> IMBREX_INLINE b_panel<T, NV> copy_of(const b_copied_windows<T, NV> &b, int) {
+  return {b.copy, NV * width<T>};
+}
 
 // The source of a panel of B that several panels of A meet, for each of these but the last.
 template <class B> IMBREX_INLINE const B &again(const B &b) { return b; }

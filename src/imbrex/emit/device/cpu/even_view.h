@@ -64,7 +64,7 @@ template <int W, int L> struct even_offset : neighbour_lanes<W, L> {
 };
 
 template <class T, int L, int Rows, int Lanes> struct even_view {
-  static constexpr int W = width<T>, panel_lanes = L, most_lanes = Lanes, V = (L + W - 1) / W;
+  static constexpr int W = width<T>, panel_lanes = L, most_rows = Rows, most_lanes = Lanes, V = (L + W - 1) / W;
   static constexpr int panels = (Lanes + L - 1) / L, vectors = panels * V;
   static constexpr bool has_guards = false, is_wild = false;
   static constexpr int classes = 1;

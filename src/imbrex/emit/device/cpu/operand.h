@@ -16,20 +16,26 @@ template <class U, class S, class View> struct b_lanes {
   E *buffer, *column_buffer;
   bool in_place;
 
-  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
+  template <int V, int Met = 0, class Body> void visit(int panel, const Body &body) {
     if constexpr (is_same<U, S>) {
       const int v = panel * View::V;
-      if (in_place && !view.is_wild && view.is_plain(v, V) && view.is_inside(v, V)) {
-        const b_view<S, V, MetOnce> rows(src, view, v);
+      constexpr bool is_copied = is_copied_as_met<S, View, Met>;
+      if ((in_place || (is_copied && !View::has_guards)) && !view.is_wild && view.is_plain(v, V) && view.is_inside(v, V)) {
+        const b_view<S, V, Met == 1> rows(src, view, v);
         if constexpr (View::has_guards) {
           const class_bits<S, V> bits(view, v);
-          return body(b_cleared_view<S, V, MetOnce>{rows, view.row_class, bits});
+          if constexpr (is_copied)
+            return body(b_copied_windows<S, V>{{{rows}, view.row_class, bits}, buffer});
+          else
+            return body(b_cleared_view<S, V, Met == 1>{rows, view.row_class, bits});
+        } else if constexpr (is_copied) {
+          return body(b_view_to_copy<S, V>{rows, buffer});
         } else {
           return body(rows);
         }
       }
     }
-    if constexpr (is_same<U, S> && MetOnce && !View::has_guards) {
+    if constexpr (is_same<U, S> && Met == 1 && !View::has_guards) {
       const int v = panel * View::V; // the last panel, whose last vector goes beyond the end of the array
       if (in_place && view.is_plain(v, V) && view.is_inside(v, V - 1))
         return body(b_cut_view<S, V>{{src, view, v}, view.used[v + V - 1]});
@@ -74,9 +80,9 @@ template <class U, class S, class View> struct b_some_lanes : b_lanes<U, S, View
   int32_t *kept, *counts;
   b_some_lanes(const all &from, int32_t *kept, int32_t *counts) : all(from), kept(kept), counts(counts) {}
 
-  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
+  template <int V, int Met = 0, class Body> void visit(int panel, const Body &body) {
     const int count = pack(this->buffer, panel, kept);
-    if (count == this->view.rows) return all::template visit<V, MetOnce>(panel, body);
+    if (count == this->view.rows) return all::template visit<V, Met>(panel, body);
     body(b_some_rows<b_panel<U, V>>{{this->buffer, View::panel_lanes}, kept, count});
   }
   void pack_all(E *panels, int64_t step, int count) {
@@ -110,7 +116,7 @@ template <class U, int L, class S, class View> struct b_rows {
   const S *src;
   const View &view;
   E *buffer, *column_buffer;
-  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
+  template <int V, int Met = 0, class Body> void visit(int panel, const Body &body) {
     constexpr int lanes = V * width<sum_of_unit<U>>;
     if constexpr (has_words<U>)
       word_panels<U>::template transposed<lanes>(buffer, src, view, panel * L);
@@ -144,7 +150,7 @@ template <class U, int L, class Packing> struct b_packed {
   Packing &from;
   E *buffer;
   int64_t panel_step;
-  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
+  template <int V, int Met = 0, class Body> void visit(int panel, const Body &body) {
     const b_panel<U, V> rows{buffer + panel * panel_step, L};
     if constexpr (has_tiles<U>)
       body(b_passing<U, V>{rows});
@@ -156,7 +162,7 @@ template <class U, int L, class Packing> struct b_packed {
 
 // The same where rows of some panels were left out, which their packing lists.
 template <class U, int L, class Packing> struct b_some_packed : b_packed<U, L, Packing> {
-  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
+  template <int V, int Met = 0, class Body> void visit(int panel, const Body &body) {
     const auto &from = this->from;
     const b_panel<U, V> rows{this->buffer + panel * this->panel_step, L};
     if (from.counts[panel] == from.view.rows) return body(rows);
@@ -170,8 +176,8 @@ template <class U, int L, class B> struct b_shifted {
   int64_t k_count;
   int32_t *start;
   int known = 0; // panels whose sums are known: they are met in order
-  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
-    b.template visit<V, MetOnce>(panel, [&](auto rows) {
+  template <int V, int Met = 0, class Body> void visit(int panel, const Body &body) {
+    b.template visit<V, Met>(panel, [&](auto rows) {
       if (panel >= known) {
         start_sums<U, V>(k_count, rows, start + panel * L);
         known = panel + 1;

@@ -4,7 +4,7 @@
 // W / 2 last columns that fill no vector are summed along k instead where that is sooner, unless Columns is none: A's
 // sources must then hand out rows.  How an operand comes to be in registers is the operand's affair:
 //   a.visit<R>(row, body)             body(source of rows [row, row + R))
-//   b.visit<V>(panel, body)           body(source of the panel's first V vectors); b.visit<V, true> is met by one of A's
+//   b.visit<V>(panel, body)           body(source of the panel's first V vectors); b.visit<V, Met> is met by so many of A's
 //   b.columns(first, count)           the columns, one after another, K rounded up to whole vectors apart
 //   c.visit<R, V>(row, column, lanes, body)   body(sink)
 //   c.end_column<V>(column)           B stays: every row of these columns is done
@@ -143,6 +143,10 @@ protected:
     static constexpr int value = N_;
   };
 
+  // How many panels of A meet one of B, each all of its rows; 0 where that is not known.
+  template <class Rows, class A>
+  static constexpr int met = m_panels == 1 || (is_same<Rows, int> && !leaves_out<A>) ? m_panels : 0;
+
   // May the first cache hold a panel of B, so that the next one has its place only behind the last panel of A?
   static constexpr bool stays_near = m_panels > 1 && int64_t(K) * L * int(sizeof(E)) <= 65536;
 
@@ -201,12 +205,16 @@ protected:
 
   template <int V, bool EndsInHalf, class Rows, class A, class B, class C>
   static void against_all(int m_begin, Rows m_end, int j, A &a, B &b, C &c, int64_t k_count) {
-    b.template visit<V, m_panels == 1>(j, [&](const auto &panel) {
+    b.template visit<V, met<Rows, A>>(j, [&](const auto &panel) {
       each_panel(m_begin, m_end, [&](auto rows, int row) {
         constexpr int R = rows.value;
         a.template visit<R>(row, [&](const auto &given) {
           const auto &source = near_or_far(given);
-          if constexpr (stays_near && is_same<Rows, int>) // not of a run-time number, whose last panel is of any height
+          if constexpr (is_to_be_copied<decltype(panel)>) {
+            if constexpr (R == MR)
+              if (row == 0) return one<R, V, EndsInHalf>(row, j, source, copied(panel, k_count), c, k_count);
+            return one<R, V, EndsInHalf>(row, j, source, copy_of<m_panels>(panel, row / MR), c, k_count);
+          } else if constexpr (stays_near && is_same<Rows, int>) // not of a run-time number, whose last panel is of any height
             if ((R == MR && tall < m_panels) || row + R < M) return one<R, V, EndsInHalf>(row, j, source, again(panel), c, k_count);
           one<R, V, EndsInHalf>(row, j, source, panel, c, k_count);
         });

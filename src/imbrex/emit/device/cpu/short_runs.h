@@ -121,7 +121,7 @@ template <class U, int L, class S, class View, int Run, int Runs, bool IsRows> s
   const S *src;
   const View &view;
   E *buffer;
-  template <int V, bool MetOnce = false, class Body> void visit(int panel, const Body &body) {
+  template <int V, int Met = 0, class Body> void visit(int panel, const Body &body) {
     constexpr int lanes = V * width<sum_of_unit<U>>;
     pack(buffer, lanes, panel * L);
     body(b_panel<U, V>{buffer, lanes});

@@ -94,18 +94,23 @@ template <class U> struct place_of_tile {
   const element_of_unit<U> *at;
   int64_t apart;
 };
-// Runs of Run neighbouring k, each tile of each wherever it lies.  next: rows that are fetched meanwhile, Fetched of them for
-// each run.
-template <class U, int Tall, int Run, int Fetched> struct a_tiles {
-  const place_of_tile<U> (*run)[Tall];
+// A stretch of k, `length` of them, whole tiles' widths: each tile of rows wherever it lies.
+template <class U, int Tall> struct stretch_of_tiles {
+  place_of_tile<U> tile[Tall];
+  int64_t length;
+};
+// Stretches one after another, all of them Length long unless that is 0.  next: rows that are fetched meanwhile, Fetched of
+// them for each stretch.
+template <class U, int Tall, int Length, int Fetched> struct a_tiles {
+  const stretch_of_tiles<U, Tall> *stretch;
   place_of_tile<U> next;
 };
-template <class U, int Tall, int Run, int Fetched> struct placed_tiles : tiles_of_rows<U> {
+template <class U, int Tall, int Length, int Fetched> struct placed_tiles : tiles_of_rows<U> {
   static constexpr bool can_load = true, ends_whole = true, has_all_rows = true;
-  const place_of_tile<U> (*run)[Tall];
+  const stretch_of_tiles<U, Tall> *stretch;
   place_of_tile<U> tile[Tall], next;
-  int left;
-  explicit placed_tiles(a_tiles<U, Tall, Run, Fetched> a) : run(a.run), next(a.next) { begin(); }
+  int64_t left;
+  explicit placed_tiles(a_tiles<U, Tall, Length, Fetched> a) : stretch(a.stretch), next(a.next) { begin(); }
   const element_of_unit<U> *row(int m) const { return tile[m / tile_rows].at; }
   int64_t apart(int i) const { return tile[i].apart; }
   IMBREX_INLINED void advance() {
@@ -114,7 +119,7 @@ template <class U, int Tall, int Run, int Fetched> struct placed_tiles : tiles_o
     next.at += k_width<U>;
     left -= k_width<U>;
     if (left == 0) {
-      ++run, next.at += Fetched * next.apart - Run;
+      next.at += Fetched * next.apart - length(), ++stretch;
       begin();
     } else {
 #pragma GCC unroll 4
@@ -123,19 +128,20 @@ template <class U, int Tall, int Run, int Fetched> struct placed_tiles : tiles_o
   }
 
 private:
+  int64_t length() const { return Length > 0 ? Length : stretch->length; }
   IMBREX_INLINED void begin() {
-    left = Run;
+    left = length();
 #pragma GCC unroll 4
-    for (int i = 0; i < Tall; ++i) tile[i] = (*run)[i];
+    for (int i = 0; i < Tall; ++i) tile[i] = stretch->tile[i];
   }
 };
 template <int MR, class U> IMBREX_INLINE blocked_tiles<U> tiles_of(a_k_blocked<U> a) { return blocked_tiles<U>(a); }
 template <int MR, class U> IMBREX_INLINE plain_tiles<U, false> tiles_of(a_rows<U> a) { return plain_tiles<U, false>(a); }
 template <int MR, class U> IMBREX_INLINE plain_tiles<U, true> tiles_of(a_whole_rows<U> a) { return plain_tiles<U, true>(a); }
 template <int MR, class U> IMBREX_INLINE turned_tiles<U> tiles_of(a_k_major<U> a) { return turned_tiles<U>(a); }
-template <int MR, class U, int Tall, int Run, int Fetched>
-IMBREX_INLINE placed_tiles<U, Tall, Run, Fetched> tiles_of(a_tiles<U, Tall, Run, Fetched> a) {
-  return placed_tiles<U, Tall, Run, Fetched>(a);
+template <int MR, class U, int Tall, int Length, int Fetched>
+IMBREX_INLINE placed_tiles<U, Tall, Length, Fetched> tiles_of(a_tiles<U, Tall, Length, Fetched> a) {
+  return placed_tiles<U, Tall, Length, Fetched>(a);
 }
 
 // body(number) for each number below N, which is part of its type.

@@ -30,7 +30,7 @@ struct span {
 constexpr int max_spans = 6, max_classes = 64;
 
 template <class T, int L, int G, int Rows, int Lanes> struct view {
-  static constexpr int W = width<T>, panel_lanes = L, most_lanes = Lanes, V = (L + W - 1) / W;
+  static constexpr int W = width<T>, panel_lanes = L, most_rows = Rows, most_lanes = Lanes, V = (L + W - 1) / W;
   static constexpr int panels = (Lanes + L - 1) / L, vectors = panels * V;
   static constexpr int guards = G > 0 ? G : 1;
   static constexpr bool has_guards = G > 0;
