@@ -141,6 +141,14 @@ def test_every_mutant_of_a_loop_that_reads_ahead_is_seen(
     assert seen_mutants(kernel, tmp_path) >= 10
 
 
+def test_every_mutant_of_a_loop_that_reads_ahead_through_registers_is_seen(gpu: Gpu, tmp_path: Path) -> None:
+    """gfx942; of 112 rows 128 are copied, and B's are turned."""
+    gpu("gfx942")
+    problem = Gemm(128, 112, 32 * 7, dtype="f16")
+    kernel = compile(problem, "gfx942", "v1:xdlops:128,112,8,32,112,4,auto,xor,staged_ahead,straight,2")
+    assert seen_mutants(kernel, tmp_path) >= 10
+
+
 @pytest.mark.parametrize(("dtype", "name"), in_turn(["mxfp4", "mxfp6"], ["fp4", "fp6"]))
 def test_every_mutant_of_a_loop_that_transposes_packs_is_seen(
     dtype: str, name: str, gpu: Gpu, tmp_path: Path
@@ -184,7 +192,9 @@ def seen_mutants(kernel: Kernel, folder: Path) -> int:
             text = folder / f"mutant_{tried}.s"
             broken = loop[: found.start()] + other(found) + loop[found.end() :]
             text.write_text("".join((before, broken, behind)))
-            mutant = replace(kernel, loaded=replace(kernel.loaded, path=assemble_code_object(text, "gfx950")))
+            mutant = replace(
+                kernel, loaded=replace(kernel.loaded, path=assemble_code_object(text, str(kernel.target)))
+            )
             try:
                 assert not mutant.check(values="integer").is_right, f"{tried}: {found[0]}"
             except Diagnostic as error:

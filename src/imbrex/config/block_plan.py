@@ -31,13 +31,15 @@ __all__ = [
 
 ItemsPipeline: TypeAlias = Literal["naive", "2x2", "ahead"]
 Stationary: TypeAlias = Literal["a", "b"]
-CopyKind: TypeAlias = Literal["staged", "direct", "ahead"]
+CopyKind: TypeAlias = Literal["staged", "direct", "ahead", "staged_ahead"]
+"""Through registers; to LDS past them; the same, and from LDS to registers ahead of the products; through
+registers, and ahead.
+"""
 Turned: TypeAlias = Literal["", "a", "b", "ab"]
 TURNED: Final[Mapping[tuple[bool, bool], Turned]] = {
     (False, False): "", (True, False): "a", (False, True): "b", (True, True): "ab",
 }  # fmt: skip
 """Which of A and B it is."""
-"""Through registers; to LDS past them; the same, and from LDS to registers ahead of the products."""
 NAIVE: Final = "naive"
 """The pipeline that is meant where none is named."""
 
@@ -118,6 +120,7 @@ class WavesCopy:
 
     lds_numbers: of the block's layout, see `view.stage.lds`.  tap_rows: of a step of several taps, the rows
     of the tile in LDS, and how many it is from those of a tap to the next, see `view.gemm.sliding_tile`.
+    copied_rows: of the tile in LDS, where work items copy more than are multiplied; 0 where they do not.
     """
 
     source_data_per_read: int
@@ -129,6 +132,7 @@ class WavesCopy:
     copy_lane_inner: int = 1
     lds_numbers: tuple[int, ...] = ()
     tap_rows: tuple[int, ...] = ()
+    copied_rows: int = 0
 
 
 @dataclass(frozen=True)
