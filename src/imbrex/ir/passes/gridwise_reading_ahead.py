@@ -48,6 +48,7 @@ class ReadingAhead:
         plan, cut = self.plan, self.cut
         halves = plan.k_per_block // cut.k_step
         parts = wave.parts_of(halves)
+        views, registers = self._fragments(run), self._registers(halves // parts, run)
         loads = sum(
             prod(size or 0 for size in shape_of(o.lds[0])) // (given.source_data_per_read * plan.block_size)
             for given, o in zip((plan.a, plan.b), self.operands, strict=True)
@@ -55,8 +56,8 @@ class ReadingAhead:
         scales = self._scales("even", run), self._scales("odd", run)
         wider_first = sorted(self.operands, key=lambda o: -element_bytes(element_of(o.window)))
         Ahead(
-            part, plan.k_copied, wider_first, self._fragments(run), cut, self.given.item, self.c, loads,
-            self._registers(halves // parts, run), parts, halves // parts, scales,
+            part, plan.k_copied, wider_first, views, cut, self.given.item, self.c, loads,
+            registers, parts, halves // parts, scales,
         ).emit(run)  # fmt: skip
 
     def staged_ahead(self, part: Part, run: Run) -> None:
@@ -99,6 +100,7 @@ class ReadingAhead:
             [fragments_of(run.view(tile, layers, "tap"), "n", cut, run) for layers in of_taps]
             for tile in b.lds
         ]
+        registers = self._registers(outers // parts, run)
         of_a, of_b = (
             prod(size or 0 for size in shape_of(o.lds[0])) // (given.source_data_per_read * plan.block_size)
             for given, o in ((plan.a, a), (plan.b, b))
@@ -106,7 +108,7 @@ class ReadingAhead:
         loads = of_a, tuple(wave.piece_of(of_b, number, PIECES) for number in range(PIECES))
         TapsAhead(
             part, count, a, b, [fragments_of(seen, "m", cut, run) for seen in a.lds], b_views, cut,
-            self.given.item, self.c, loads, self._registers(outers // parts, run), parts, outers // parts,
+            self.given.item, self.c, loads, registers, parts, outers // parts,
         ).emit(run)  # fmt: skip
 
     def _scales(self, name: str, run: Run) -> list[Scales]:
