@@ -141,11 +141,17 @@ def test_every_mutant_of_a_loop_that_reads_ahead_is_seen(
     assert seen_mutants(kernel, tmp_path) >= 10
 
 
-def test_every_mutant_of_a_loop_that_reads_ahead_through_registers_is_seen(gpu: Gpu, tmp_path: Path) -> None:
-    """gfx942; of 112 rows 128 are copied, and B's are turned."""
+@pytest.mark.parametrize(
+    ("tile", "how"), [("128,112,8,32,112,4", "straight,2"), ("64,64,8,32,32,8", "swapped,2,3")]
+)
+def test_every_mutant_of_a_loop_that_reads_ahead_through_registers_is_seen(
+    tile: str, how: str, gpu: Gpu, tmp_path: Path
+) -> None:
+    """gfx942; of 112 rows 128 are copied, and B's are turned; with three buffers registers hold two tiles."""
     gpu("gfx942")
-    problem = Gemm(128, 112, 32 * 7, dtype="f16")
-    kernel = compile(problem, "gfx942", "v1:xdlops:128,112,8,32,112,4,auto,xor,staged_ahead,straight,2")
+    m, n, packs, *_, pack = (int(number) for number in tile.split(","))
+    problem = Gemm(m, n, packs * pack * 7, dtype="f16")
+    kernel = compile(problem, "gfx942", f"v1:xdlops:{tile},auto,xor,staged_ahead,{how}")
     assert seen_mutants(kernel, tmp_path) >= 10
 
 

@@ -159,7 +159,8 @@ class ItemsBlock:
 
 @dataclass(frozen=True)
 class WavesBlock:
-    """A workgroup of a GPU with matrix instructions.  lds_buffers: of each operand.  taps: how many a step
+    """A workgroup of a GPU with matrix instructions.  lds_buffers: of each operand; read ahead
+    through registers, two in LDS, and of registers one fewer than this.  taps: how many a step
     takes together, and the channels of each in gemmK; none where its k are neighbours there.
     """
 
@@ -184,7 +185,14 @@ class WavesBlock:
 
     def buffers_of(self, copy: WavesCopy) -> int:
         """Buffers of LDS of A or of B; of pixels that several taps read ahead there are two."""
-        return 2 if self.copy == "ahead" and copy.tap_rows else self.lds_buffers
+        return (
+            2 if self.copy == "staged_ahead" or (self.copy == "ahead" and copy.tap_rows) else self.lds_buffers
+        )
+
+    @property
+    def register_tiles(self) -> int:
+        """Tiles on their way in registers, where LDS is read ahead through them."""
+        return self.lds_buffers - 1
 
 
 @dataclass(frozen=True)

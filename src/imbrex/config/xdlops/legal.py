@@ -213,10 +213,11 @@ def buffers(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
             yield f"buffers {t.buffers} is not one of 2, 3, 4, as copies that are read ahead need"
         if t.taps > 1 and t.buffers > t.taps + 1:
             yield f"buffers {t.buffers} > {t.taps + 1}: of {t.taps} taps no more are loaded ahead"
+    elif t.copy == "staged_ahead":
+        if t.buffers not in (2, 3):
+            yield f"buffers {t.buffers} is not one of 2, 3: two of LDS, and one tile more in registers"
     elif t.buffers not in (1, 2):
         yield f"buffers {t.buffers} is not one of 1, 2"
-    elif t.copy == "staged_ahead" and t.buffers == 1:
-        yield "a copy that is read ahead fills one buffer while the other is read: buffers 1 is not 2"
     elif t.copy == "direct" and t.buffers == 1:
         yield "a direct copy fills one buffer while the other is read: buffers 1 is not 2"
 

@@ -113,10 +113,11 @@ def _staged_ahead(plan: XdlopsPlan, tiles: WaveTiles, line: int) -> Iterator[Ope
     products = outers * tiles.m_tiles * tiles.n_tiles * each
     of_a = list(_loads(plan.a_copy, line, plan.tuning.m_per_block))
     of_b = list(_loads(plan.b_copy, line, plan.tuning.n_per_block))
+    later = (plan.tuning.buffers - plan.lds_buffers) * (len(of_a) + len(of_b))
     written = [
-        *_written(plan.a_copy, len(of_b)),
+        *_written(plan.a_copy, later + len(of_b)),
         *([load] for load in of_a),
-        *_written(plan.b_copy, len(of_a)),
+        *_written(plan.b_copy, later + len(of_a)),
     ]
     yield operation("wait", lgkm=0)
     half, end = (products * share // WRITTEN[2] for share in WRITTEN[:2])

@@ -39,8 +39,8 @@ class XdlopsTuning:
 
     instruction: "auto", or a name of the table.  lds: how a tile lies there.  copy: through registers,
     direct, or either and read ahead.  interleave: instruction tiles that share rows in turn (`view.wave`).
-    buffers: of LDS, for each operand.  taps: of a row of a window, that a step takes together; 1 where each
-    comes by itself.
+    buffers: of LDS, for each operand; two where they are read ahead through registers, which hold one tile
+    fewer than this.  taps: of a row of a window, that a step takes together; 1 where each comes by itself.
     """
 
     kind: ClassVar[str] = "xdlops"
@@ -270,12 +270,17 @@ class XdlopsPlan:
     def lds_bytes(self) -> int:
         """All of LDS that a workgroup uses."""
         of_a, of_b = self.lds_buffer_bytes
-        return self.tuning.buffers * of_a + self.buffers_of_b * of_b
+        return self.lds_buffers * of_a + self.buffers_of_b * of_b
+
+    @property
+    def lds_buffers(self) -> int:
+        """Buffers in LDS: two where registers hold further tiles."""
+        return 2 if self.tuning.copy == "staged_ahead" else self.tuning.buffers
 
     @property
     def buffers_of_b(self) -> int:
         """Buffers of B in LDS: two of pixels whose taps are read ahead."""
-        return 2 if self.taps is not None and self.taps[0] is None else self.tuning.buffers
+        return 2 if self.taps is not None and self.taps[0] is None else self.lds_buffers
 
     @property
     def useful(self) -> float:
@@ -313,6 +318,8 @@ class XdlopsPlan:
             packs *= 2 * self.k_outers // (self.parts * self.tuning.taps)
         if not self.tuning.is_direct:
             staged = self.a_copy.registers + self.b_copy.registers
+        if self.tuning.copy == "staged_ahead":
+            staged *= self.tuning.buffers - 1
         return -(-packs // 4) + staged + ADDRESS_REGISTERS
 
     @property

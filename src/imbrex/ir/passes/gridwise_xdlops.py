@@ -261,10 +261,11 @@ def _operand(
 ) -> Operand:
     staged: list[SSAValue] = []
     if not matrix.is_direct:
+        ahead = BUFFERS[: matrix.plan.register_tiles] if matrix.plan.copy == "staged_ahead" else None
         split = tiling.slices(matrix.op, matrix.copy, [d.size for d in matrix.dims], matrix.cut.threads)
         shape = split.shape(*(d.size for d in matrix.dims))
         staged = [
             run.alloc(f"thread_{matrix.name}_{parity}", loaded(matrix.element), shape, PRIVATE)
-            for parity in stages(steps, len(views))
+            for parity in ahead or stages(steps, len(views))
         ]
     return Operand(window, views, staged, matrix.copy, seen)

@@ -185,7 +185,7 @@ BROKEN: list[tuple[str, XdlopsTuning, GemmContext, str, str]] = [
         dataclasses.replace(F16_TILE, kpack=4, copy="staged_ahead", buffers=1),
         HALF,
         "gfx942",
-        "a copy that is read ahead fills one buffer while the other is read: buffers 1 is not 2",
+        "buffers 1 is not one of 2, 3: two of LDS, and one tile more in registers",
     ),
     (
         "ahead_through_registers",
