@@ -6,7 +6,8 @@ each dimension; the work items are `threads`.
 Global reads are as wide as the algebra allows, 16 bytes at most, along K or along D.  Writes to LDS are whole
 packs of K: where the reads lie along D, a work item reads kpack rows of D and transposes them in its
 registers. Where its share of the tile is less than that square, reads and writes get narrower so that
-together they are fewest.  Neighbouring work items lie along the dimension in which memory runs, which
+together they are fewest; of equally many those of wide writes where a read may be cut, which no bank meets
+twice.  Neighbouring work items lie along the dimension in which memory runs, which
 is D where packs of K lie one after the other along it.
 """
 
@@ -126,7 +127,10 @@ class TileCopy:
         while width:
             squares.append((gcd(self.kpack, share // width), width))
             width //= 2
-        return min(squares, key=lambda s: share // gcd(self._widest, s[0]) + share // s[1])
+        tall = self.kpack if self.is_cut else 1
+        return min(
+            squares, key=lambda s: (share // gcd(self._widest, s[0]) + share // s[1], -min(tall, s[0]))
+        )
 
     @property
     def _lane_dim(self) -> int:
