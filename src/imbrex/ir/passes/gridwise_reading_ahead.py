@@ -68,6 +68,9 @@ class ReadingAhead:
         if parts == 1:
             message = f"a step that is read ahead through registers has two parts of {cut.k_step} of k"
             raise InvalidOp(self.given.op, f"{message}; got {plan.k_per_block}", "k_per_block")
+        if plan.register_tiles not in (1, 2):
+            message = "registers hold one tile or two on their way, one fewer than 'lds_buffers'"
+            raise InvalidOp(self.given.op, f"{message}; got {plan.lds_buffers}", "lds_buffers")
         StagedAhead(
             part, plan.k_copied, (a, b), self._fragments(run), cut, self.given.item, self.c,
             self._registers(halves // parts, run), parts, halves // parts,
