@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import prod
 from pathlib import Path
 from statistics import fmean
@@ -24,21 +24,26 @@ from imbrex.cli.progress import progress
 from imbrex.cli.table import print_table
 from imbrex.config.algorithm.product import Products
 from imbrex.config.products import products
+from imbrex.config.xdlops.cost import product_of
 from imbrex.config.xdlops.lost import lost_of
-from imbrex.config.xdlops.plan import XdlopsTuning
+from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
+from imbrex.config.xdlops.residency import resident_groups
 from imbrex.pipeline import Request, configuration_of
 from imbrex.problem import Conv2d
 from imbrex.problem.conv import DIRECTIONS, Direction
-from imbrex.timing.kernel import device_of
+from imbrex.timing.kernel import device_of, step_of
 
 HERE = Path(__file__).resolve().parent
 STEM = "conv1"
+GOOD = 0.85
+TIMES = 4
 
 
 @dataclass(frozen=True)
 class Row:
     """A layer in one direction.  clocks: of the pick, or what its bytes take at memory's rate, where more;
-    memory: the latter.  lost: clocks by part.
+    memory: the latter.  lost: clocks by part.  bound: of a loop that is less than GOOD busy, what it would be
+    with four times the rate of each of its paths, in turn.
     """
 
     layer: str
@@ -50,6 +55,7 @@ class Row:
     memory: float
     in_loop: float
     lost: Mapping[str, float]
+    bound: Mapping[str, float]
 
     @property
     def of_roofline(self) -> float:
@@ -64,11 +70,12 @@ class Row:
             f"{self.clocks / 1e3:.1f}",
             *(f"{share:.0%}" for share in shares),
             ", ".join(f"{name} {clocks / self.clocks:.0%}" for name, clocks in lost),
+            ", ".join(f"{name} {busy:.0%}" for name, busy in list(self.bound.items())[:2]),
             self.configuration.partition("=v1:xdlops:")[2],
         )
 
 
-COLUMNS = ("layer", "kclocks", "busy", "memory", "roofline", "loop", "lost most", "pick")
+COLUMNS = ("layer", "kclocks", "busy", "memory", "roofline", "loop", "lost most", "loop if free", "pick")
 
 
 def main() -> None:
@@ -102,7 +109,31 @@ def row(layer: Layer, direction: Direction, problem: Conv2d, machine: GpuMachine
     memory = sum(sizes) * device.hz / device.memory_bytes
     clocks = max(memory, parts.clocks)
     of = layer.name, direction, layer.count, str(found)
-    return Row(*of, clocks, parts.useful, memory, parts.in_loop, parts.parts)
+    bound: Mapping[str, float] = {}
+    if parts.in_loop < GOOD:
+        largest = max(
+            zip(found.products, made.products, strict=True), key=lambda pair: pair[1].context.multiplies
+        )
+        assert isinstance(largest[0].tuning, XdlopsTuning)
+        bound = bound_of(largest[0].tuning.plan(largest[1].context, machine), machine)
+    return Row(*of, clocks, parts.useful, memory, parts.in_loop, parts.parts, bound)
+
+
+def bound_of(plan: XdlopsPlan, machine: GpuMachine) -> dict[str, float]:
+    """How busy the loop would be were one path TIMES as wide, the path that helps most first."""
+    rates, device = machine.rates, device_of(machine)
+    assert rates is not None
+    flight = {"l1_capacity": rates.l1_capacity * TIMES, "request_queue": rates.request_queue * TIMES}
+    wide = replace(machine, device=replace(device, l2_bytes=device.l2_bytes * TIMES))
+    freed = {
+        "bytes in flight": replace(machine, rates=replace(rates, **flight)),
+        "L2": replace(wide, rates=replace(rates, l1_bytes=rates.l1_bytes * TIMES)),
+        "LDS": replace(machine, rates=replace(rates, lds_bytes=rates.lds_bytes * TIMES)),
+    }
+    freed["all loads"] = replace(freed["L2"], rates=replace(rates, l1_bytes=rates.l1_bytes * TIMES, **flight))
+    groups = resident_groups(plan)
+    busy = {name: step_of(product_of(plan), groups, gpu).busy for name, gpu in freed.items()}
+    return dict(sorted(busy.items(), key=lambda entry: -entry[1]))
 
 
 def said(rows: Sequence[Row]) -> str:

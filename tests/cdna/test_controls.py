@@ -141,6 +141,20 @@ def test_every_mutant_of_a_loop_that_reads_ahead_is_seen(
     assert seen_mutants(kernel, tmp_path) >= 10
 
 
+@pytest.mark.parametrize(
+    ("tile", "how"), [("128,112,8,32,112,4", "straight,2"), ("64,64,8,32,32,8", "swapped,2,3")]
+)
+def test_every_mutant_of_a_loop_that_reads_ahead_through_registers_is_seen(
+    tile: str, how: str, gpu: Gpu, tmp_path: Path
+) -> None:
+    """gfx942; of 112 rows 128 are copied, and B's are turned; with three buffers registers hold two tiles."""
+    gpu("gfx942")
+    m, n, packs, *_, pack = (int(number) for number in tile.split(","))
+    problem = Gemm(m, n, packs * pack * 7, dtype="f16")
+    kernel = compile(problem, "gfx942", f"v1:xdlops:{tile},auto,xor,staged_ahead,{how}")
+    assert seen_mutants(kernel, tmp_path) >= 10
+
+
 @pytest.mark.parametrize(("dtype", "name"), in_turn(["mxfp4", "mxfp6"], ["fp4", "fp6"]))
 def test_every_mutant_of_a_loop_that_transposes_packs_is_seen(
     dtype: str, name: str, gpu: Gpu, tmp_path: Path
@@ -184,7 +198,9 @@ def seen_mutants(kernel: Kernel, folder: Path) -> int:
             text = folder / f"mutant_{tried}.s"
             broken = loop[: found.start()] + other(found) + loop[found.end() :]
             text.write_text("".join((before, broken, behind)))
-            mutant = replace(kernel, loaded=replace(kernel.loaded, path=assemble_code_object(text, "gfx950")))
+            mutant = replace(
+                kernel, loaded=replace(kernel.loaded, path=assemble_code_object(text, str(kernel.target)))
+            )
             try:
                 assert not mutant.check(values="integer").is_right, f"{tried}: {found[0]}"
             except Diagnostic as error:

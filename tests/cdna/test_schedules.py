@@ -140,8 +140,42 @@ def test_ahead(row: Row, gpu: Gpu) -> None:
     assert not checked(row, "ahead")
 
 
+THROUGH_REGISTERS = {
+    "type": ("f16", "bf16", "i8", "f8e4m3fnuz"),
+    "transposed": ((False, False), (True, False), (False, True), (True, True)),
+    "steps": (1, 2, 2.5, 5, 6),
+    "pack": (8, 16),
+    "buffers": (2, 3),
+    "tile": ("64,64,8,32,32", "64,96,8,32,48", "64,32,16,32,16"),
+    "lds": ("xor", "padded"),
+    "swapped": ("straight", "swapped"),
+    "schedule": ("data_parallel", "stream_k:5"),
+}
+"""Read ahead through registers, one tile or two on their way; some tiles have rows beyond them in LDS."""
+STAGED_AHEAD = one_in(2, covering(THROUGH_REGISTERS, lambda row: True))
+
+
+@pytest.mark.parametrize("row", STAGED_AHEAD, ids=str)
+def test_read_ahead_through_registers(row: Row, gpu: Gpu) -> None:
+    gpu("gfx942")
+    dtype, (a, b) = row["type"], row["transposed"]
+    pack, k_packs = row["pack"] // DTYPES[dtype].bytes, int(row["tile"].split(",")[2])
+    problem = Gemm(130, 104, int(row["steps"] * k_packs * pack), transpose_a=a, transpose_b=b, dtype=dtype)
+    how = f"{row['lds']},staged_ahead,{row['swapped']},1,{row['buffers']}"
+    tuning = f"v1:xdlops:{row['tile']},{pack},auto,{how}"
+    outcome = compile(problem, "gfx942", tuning, schedule=row["schedule"]).check(1)
+    assert outcome.is_right and outcome.is_exact, outcome
+
+
 @pytest.mark.parametrize(
-    ("axes", "rows"), [(AXES, STAGED), (DIRECT, PAST_REGISTERS), (TURNED, READ_TURNED), (AHEAD, READ_AHEAD)]
+    ("axes", "rows"),
+    [
+        (THROUGH_REGISTERS, STAGED_AHEAD),
+        (AXES, STAGED),
+        (DIRECT, PAST_REGISTERS),
+        (TURNED, READ_TURNED),
+        (AHEAD, READ_AHEAD),
+    ],
 )
 def test_every_value_is_met(axes: dict[str, Any], rows: list[Row]) -> None:
     met = {entry for row in rows for entry in row.items()}

@@ -311,3 +311,8 @@ def _lanes() -> Iterator[HashCase]:
 def _since() -> Iterator[HashCase]:
     """What came later stands last, so that one in so many of all cases stays the same."""
     yield HashCase(gemm(512, 384, 1024, dtype="f16"), "gfx942", schedule="scatter_k:40")
+    for turned, tile in ((False, "256,224,8,64,112"), (True, "256,192,8,64,96")):
+        text = f"v1:xdlops:{tile},4,auto,xor,staged_ahead,swapped,2"
+        yield HashCase(
+            gemm(512, 512, 320, dtype="bf16", transpose_a=turned, transpose_b=not turned), "gfx942", text
+        )

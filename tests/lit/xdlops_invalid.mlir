@@ -118,3 +118,48 @@ func.func @layout(%a: memref<24x32xf16>, %b: memref<24x32xf16>, %c: memref<32x32
   } : memref<24x32xf16>, memref<24x32xf16>, memref<32x32xf16>
   func.return
 }
+
+// -----
+func.func @one_part(%a: memref<64x32xf16>, %b: memref<64x32xf16>, %c: memref<32x32xf16>) {
+  // CHECK: error: a step that is read ahead through registers has two parts of 16 of k; got 16
+  miopen.gridwise_gemm_ex(%a, %b, %c) {
+    block_size = 64, m_per_block = 32, n_per_block = 32, k_per_block = 16, m_per_wave = 32, n_per_wave = 32,
+    kpack = 4, instruction = "mfma_f32_16x16x16_f16", pipeline = "xdlops", copy = "staged_ahead", 
+    matrix_a_source_data_per_read = 1, matrix_a_source_vector_read_dim = 1,
+    matrix_a_copy_cluster_lengths = [4, 16], matrix_a_copy_slice_lengths = [4, 1],
+    matrix_b_source_data_per_read = 1, matrix_b_source_vector_read_dim = 1,
+    matrix_b_copy_cluster_lengths = [4, 16], matrix_b_copy_slice_lengths = [4, 1],
+    matrix_c_dest_data_per_write = 1
+  } : memref<64x32xf16>, memref<64x32xf16>, memref<32x32xf16>
+  func.return
+}
+
+// -----
+func.func @held(%a: memref<64x32xf16>, %b: memref<64x32xf16>, %c: memref<32x32xf16>) {
+  // CHECK: error: registers hold one tile or two on their way, one fewer than 'lds_buffers'; got 4
+  miopen.gridwise_gemm_ex(%a, %b, %c) {
+    block_size = 64, m_per_block = 32, n_per_block = 32, k_per_block = 32, m_per_wave = 32, n_per_wave = 32,
+    kpack = 4, instruction = "mfma_f32_16x16x16_f16", pipeline = "xdlops", copy = "staged_ahead", lds_buffers = 4,
+    matrix_a_source_data_per_read = 1, matrix_a_source_vector_read_dim = 1,
+    matrix_a_copy_cluster_lengths = [8, 8], matrix_a_copy_slice_lengths = [4, 1],
+    matrix_b_source_data_per_read = 1, matrix_b_source_vector_read_dim = 1,
+    matrix_b_copy_cluster_lengths = [8, 8], matrix_b_copy_slice_lengths = [4, 1],
+    matrix_c_dest_data_per_write = 1
+  } : memref<64x32xf16>, memref<64x32xf16>, memref<32x32xf16>
+  func.return
+}
+
+// -----
+func.func @rows(%a: memref<64x32xf16>, %b: memref<64x32xf16>, %c: memref<32x32xf16>) {
+  // CHECK: error: 16 rows are copied of a tile of 32
+  miopen.gridwise_gemm_ex(%a, %b, %c) {
+    block_size = 64, m_per_block = 32, n_per_block = 32, k_per_block = 32, m_per_wave = 32, n_per_wave = 32,
+    kpack = 4, instruction = "mfma_f32_16x16x16_f16", pipeline = "xdlops", copy = "staged_ahead", matrix_b_copied_rows = 16,
+    matrix_a_source_data_per_read = 1, matrix_a_source_vector_read_dim = 1,
+    matrix_a_copy_cluster_lengths = [8, 8], matrix_a_copy_slice_lengths = [4, 1],
+    matrix_b_source_data_per_read = 1, matrix_b_source_vector_read_dim = 1,
+    matrix_b_copy_cluster_lengths = [8, 8], matrix_b_copy_slice_lengths = [4, 1],
+    matrix_c_dest_data_per_write = 1
+  } : memref<64x32xf16>, memref<64x32xf16>, memref<32x32xf16>
+  func.return
+}

@@ -31,13 +31,15 @@ __all__ = [
 
 ItemsPipeline: TypeAlias = Literal["naive", "2x2", "ahead"]
 Stationary: TypeAlias = Literal["a", "b"]
-CopyKind: TypeAlias = Literal["staged", "direct", "ahead"]
+CopyKind: TypeAlias = Literal["staged", "direct", "ahead", "staged_ahead"]
+"""Through registers; to LDS past them; the same, and from LDS to registers ahead of the products; through
+registers, and ahead.
+"""
 Turned: TypeAlias = Literal["", "a", "b", "ab"]
 TURNED: Final[Mapping[tuple[bool, bool], Turned]] = {
     (False, False): "", (True, False): "a", (False, True): "b", (True, True): "ab",
 }  # fmt: skip
 """Which of A and B it is."""
-"""Through registers; to LDS past them; the same, and from LDS to registers ahead of the products."""
 NAIVE: Final = "naive"
 """The pipeline that is meant where none is named."""
 
@@ -118,6 +120,7 @@ class WavesCopy:
 
     lds_numbers: of the block's layout, see `view.stage.lds`.  tap_rows: of a step of several taps, the rows
     of the tile in LDS, and how many it is from those of a tap to the next, see `view.gemm.sliding_tile`.
+    copied_rows: of the tile in LDS, where work items copy more than are multiplied; 0 where they do not.
     """
 
     source_data_per_read: int
@@ -129,6 +132,7 @@ class WavesCopy:
     copy_lane_inner: int = 1
     lds_numbers: tuple[int, ...] = ()
     tap_rows: tuple[int, ...] = ()
+    copied_rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -155,7 +159,8 @@ class ItemsBlock:
 
 @dataclass(frozen=True)
 class WavesBlock:
-    """A workgroup of a GPU with matrix instructions.  lds_buffers: of each operand.  taps: how many a step
+    """A workgroup of a GPU with matrix instructions.  lds_buffers: of each operand; read ahead
+    through registers, two in LDS, and of registers one fewer than this.  taps: how many a step
     takes together, and the channels of each in gemmK; none where its k are neighbours there.
     """
 
@@ -180,7 +185,14 @@ class WavesBlock:
 
     def buffers_of(self, copy: WavesCopy) -> int:
         """Buffers of LDS of A or of B; of pixels that several taps read ahead there are two."""
-        return 2 if self.copy == "ahead" and copy.tap_rows else self.lds_buffers
+        return (
+            2 if self.copy == "staged_ahead" or (self.copy == "ahead" and copy.tap_rows) else self.lds_buffers
+        )
+
+    @property
+    def register_tiles(self) -> int:
+        """Tiles on their way in registers, where LDS is read ahead through them."""
+        return self.lds_buffers - 1
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
     v1:general:block_size,m_per_block,n_per_block,k_per_block,m_per_thread,n_per_thread
     v1:xdlops:m_per_block,n_per_block,k_per_block,m_per_wave,n_per_wave,kpack,
-              auto|INSTRUCTION,xor|padded|plain|tiled,staged|direct|ahead,straight|swapped,interleave,buffers
+              auto|INSTRUCTION,xor|padded|plain|tiled,staged|direct|ahead|staged_ahead,straight|swapped,
+              interleave,buffers
     v1:warpgroup:m_per_block,n_per_block,k_per_block,stages,consumers,cluster_m,cluster_n,
                  cooperative|pingpong,straight|swapped,group
     v1:halo:images,rows,loaded,width,taps,channels,n_per_block,diagonal,stages,consumers,

@@ -26,6 +26,7 @@ from imbrex.config.launch_hints import launches_of
 from imbrex.config.tiles import DATA_PARALLEL
 from imbrex.config.tuning import Tuning
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
+from imbrex.config.xdlops.block import waves_block
 from imbrex.config.xdlops.cost import bounds_of, prediction_of, step_trip
 from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
 from imbrex.config.xdlops.residency import resident_groups, waves_of_simd
@@ -139,7 +140,7 @@ class Product:
         }
         if isinstance(plan, XdlopsPlan):
             head |= _of_waves(plan)
-        found = entries(plan.block)
+        found = entries(waves_block(plan) if isinstance(plan, XdlopsPlan) else plan.block)
         return head | {key: str(list(x) if isinstance(x, tuple) else x) for key, x in found.items()}
 
     def _grid(self, blocks: Sequence[int], tiles: int) -> dict[str, str]:

@@ -55,11 +55,19 @@ DIRECT = [
     "v1:xdlops:32,32,4,16,16,8,auto,xor,ahead",
     "v1:xdlops:32,64,4,16,32,8,mfma_f32_16x16x16_f16,xor,ahead,swapped,1,3",
 ]
+STAGED_AHEAD = [
+    "v1:xdlops:32,32,8,16,16,4,auto,xor,staged_ahead",
+    "v1:xdlops:64,48,8,32,48,4,auto,xor,staged_ahead,swapped,2",  # 48 rows are copied as 64
+]
 GEMMS = [
     *(Case(Gemm(37, 40, 72, dtype=name), tuning) for name, tuning in TYPES.items()),
     *(Case(Gemm(37, 40, 72, dtype=n, transpose_a=True, transpose_b=True), t) for n, t in TYPES.items()),
     *(Case(Gemm(70, 40, 40, dtype="f16", transpose_b=bool(i % 2)), tuning) for i, tuning in enumerate(FORMS)),
     *(Case(Gemm(37, 40, 72, dtype="f16", transpose_b=True), tuning) for tuning in DIRECT),
+    *(
+        Case(Gemm(37, 40, 72, dtype="f16", transpose_b=bool(i)), tuning)
+        for i, tuning in enumerate(STAGED_AHEAD)
+    ),
     *(Case(Gemm(9, 17, k, dtype="f16"), F16) for k in (5, 32, 64, 96, 128)),
     *(Case(Gemm(9, 17, k, dtype="f16"), f"{F16},auto,xor,staged,straight,1,1") for k in (5, 64, 96)),
     Case(Gemm(9, 17, 40, batch=2, dtype="f16", alpha=2.0, beta=-1.0), f"{F16},auto,xor,staged,swapped"),

@@ -3,13 +3,20 @@
 
 enum Half { WHOLE, LOW, HIGH };
 
+// A write that waves see at once, but others may see late.
+static Pending stored(Wave &w, const Instruction &i, int bytes) {
+  Pending p;
+  p.kind = Pending::NOTHING, p.from = &i, p.exec = w.exec(), p.touched = bytes, p.stores = true;
+  return p;
+}
 template <int Bytes, bool IsSigned = false, Half H = WHOLE> void load(Wave &w, const Instruction &i) {
   constexpr int count = Bytes < 4 ? 1 : Bytes / 4;
   Pending p = to_vector(i, count, w.exec(), H == LOW ? 0xffff : H == HIGH ? 0xffff0000 : ~0u);
   FOR_LANES {
     if (!(p.exec >> l & 1)) continue;
     u32 words[4] = {};
-    read_lds(w, w.v[i.o[1].index][l] + i.offset, Bytes, words, l);
+    p.touched = Bytes, p.address[l] = w.v[i.o[1].index][l] + i.offset;
+    read_lds(w, p.address[l], Bytes, words, l);
     if (IsSigned && Bytes == 1) words[0] = u32(i32(i8(words[0])));
     if (IsSigned && Bytes == 2) words[0] = u32(i32(i16(words[0])));
     if (H == HIGH) words[0] <<= 16;
@@ -19,15 +26,16 @@ template <int Bytes, bool IsSigned = false, Half H = WHOLE> void load(Wave &w, c
 }
 template <int Bytes, Half H = WHOLE> void store(Wave &w, const Instruction &i) {
   constexpr int count = Bytes < 4 ? 1 : Bytes / 4;
-  const u64 exec = w.exec();
+  Pending p = stored(w, i, Bytes);
   FOR_LANES {
-    if (!(exec >> l & 1)) continue;
+    if (!(p.exec >> l & 1)) continue;
     u32 words[4];
     for (int k = 0; k < count; ++k) words[k] = w.v[i.o[1].index + k][l];
     if (H == HIGH) words[0] >>= 16;
-    write_lds(w, w.v[i.o[0].index][l] + i.offset, Bytes, words, l);
+    p.address[l] = w.v[i.o[0].index][l] + i.offset;
+    write_lds(w, p.address[l], Bytes, words, l);
   }
-  count_store(w, i, w.other_memory);
+  push(w, w.other_memory, p);
 }
 // Two places, whose offsets count elements, or 64 of them.
 template <int Bytes, int Step> void load_two(Wave &w, const Instruction &i) {
@@ -37,23 +45,28 @@ template <int Bytes, int Step> void load_two(Wave &w, const Instruction &i) {
     if (!(p.exec >> l & 1)) continue;
     const u32 start = w.v[i.o[1].index][l];
     u32 words[4];
-    read_lds(w, start + i.offset0 * Bytes * Step, Bytes, words, l);
-    read_lds(w, start + i.offset1 * Bytes * Step, Bytes, words + count, l);
+    p.touched = Bytes, p.has_second = true;
+    p.address[l] = start + i.offset0 * Bytes * Step, p.second[l] = start + i.offset1 * Bytes * Step;
+    read_lds(w, p.address[l], Bytes, words, l);
+    read_lds(w, p.second[l], Bytes, words + count, l);
     for (int k = 0; k < 2 * count; ++k) p.words[k][l] = words[k];
   }
   push(w, w.other_memory, p);
 }
 template <int Bytes, int Step> void store_two(Wave &w, const Instruction &i) {
-  const u64 exec = w.exec();
+  Pending p = stored(w, i, Bytes);
+  p.has_second = true;
   FOR_LANES {
-    if (!(exec >> l & 1)) continue;
+    if (!(p.exec >> l & 1)) continue;
     for (int which = 0; which < 2; ++which) {
       u32 words[2];
       for (int k = 0; k < Bytes / 4; ++k) words[k] = w.v[i.o[1 + which].index + k][l];
-      write_lds(w, w.v[i.o[0].index][l] + (which ? i.offset1 : i.offset0) * Bytes * Step, Bytes, words, l);
+      u32 &address = which ? p.second[l] : p.address[l];
+      address = w.v[i.o[0].index][l] + (which ? i.offset1 : i.offset0) * Bytes * Step;
+      write_lds(w, address, Bytes, words, l);
     }
   }
-  count_store(w, i, w.other_memory);
+  push(w, w.other_memory, p);
 }
 template <Atomic Op, class U, bool Returns> void atomic(Wave &w, const Instruction &i) {
   constexpr int count = sizeof(U) / 4, first = Returns ? 1 : 0;
@@ -112,10 +125,12 @@ template <int Bits, int Bytes> void load_transposed(Wave &w, const Instruction &
   constexpr int count = Bytes / 4, each = Bytes * 8 / Bits, aligned = Bytes == 12 ? 16 : Bytes;
   Pending p = to_vector(i, count, w.exec());
   if (~p.exec) fail(w, LANES_OFF, 0, Bytes, -1);
+  p.touched = Bytes;
   u8 read[64][16] = {};
   FOR_LANES {
     const u32 address = w.v[i.o[1].index][l] + i.offset;
     if (address % aligned) fail(w, LDS_ALIGNMENT, address, aligned, l);
+    p.address[l] = address;
     read_lds(w, address, Bytes, read[l], l);
   }
   FOR_LANES {

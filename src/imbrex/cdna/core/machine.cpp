@@ -88,7 +88,7 @@ static bool run_group(Wave *waves, int count, int instructions, u64 &seed, Outco
     if (runs) continue;
     if (!waits) return true;
     ++group.epoch;
-    for (int k = 0; k < count; ++k) waves[k].is_at_barrier = false;
+    for (int k = 0; k < count; ++k) waves[k].is_at_barrier = false, pass_barrier(waves[k]);
   }
 }
 

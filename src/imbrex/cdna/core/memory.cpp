@@ -33,6 +33,30 @@ void read_lds(Wave &w, u32 address, int bytes, void *to, int lane) {
     s.readers |= 1u << (w.id & 31);
   }
 }
+static void mark(Wave &w, u32 address, int bytes, bool stores) {
+  Workgroup &group = *w.group;
+  for (int k = 0; k < bytes; ++k) {
+    Shadow &s = group.shadow[address + k];
+    if (stores) {
+      s.written = group.epoch, s.writer = w.id;
+      continue;
+    }
+    if (s.read != group.epoch) s.read = group.epoch, s.readers = 0;
+    s.readers |= 1u << (w.id & 31);
+  }
+}
+void pass_barrier(Wave &w) {
+  if (!w.group->shadow) return;
+  const Queue &queue = w.other_memory;
+  for (int k = 0; k < queue.count; ++k) {
+    const Pending &p = queue.at[(queue.first + k) % MOST_PENDING];
+    if (p.touched) FOR_LANES
+    if (p.exec >> l & 1) {
+      mark(w, p.address[l], p.touched, p.stores);
+      if (p.has_second) mark(w, p.second[l], p.touched, p.stores);
+    }
+  }
+}
 void write_lds(Wave &w, u32 address, int bytes, const void *from, int lane) {
   Workgroup &group = *w.group;
   if (u64(address) + bytes > u64(group.settings->lds_bytes)) fail(w, LDS_BOUNDS, address, bytes, lane);

@@ -78,7 +78,8 @@ constexpr int MOST_PENDING = 64;
 
 struct Workgroup;
 
-// What was issued and is not there yet.  words: of each lane, or of the wave.
+// What was issued and is not there yet.  words: of each lane, or of the wave.  touched: bytes of LDS that each lane
+// reads, or writes where `stores`, at its address and, of two places, at its second one; 0 where it is no such access.
 struct Pending {
   enum { NOTHING, TO_VECTOR, TO_SCALAR, TO_LDS } kind;
   int index, count;
@@ -87,6 +88,9 @@ struct Pending {
   const Instruction *from;
   u32 words[4][64];
   u32 address[64];
+  int touched = 0;
+  bool stores = false, has_second = false;
+  u32 second[64];
 };
 
 // A queue whose results come in order.
@@ -143,6 +147,8 @@ struct Workgroup {
 // Ends the run with this fault.
 [[noreturn]] void fail(Wave &w, FaultKind kind, u64 address = 0, int bytes = 0, int lane = -1);
 
+// A barrier is behind the waves: what one of them did not wait for may come to LDS after it.
+void pass_barrier(Wave &w);
 // All that was asked of memory comes.  queue: until so many are left.
 void arrive(Wave &w, Queue &queue, int left);
 void push(Wave &w, Queue &queue, Pending &one);

@@ -152,7 +152,7 @@ def direct(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     if not machine.direct_bytes:
         yield f"{machine.name} has no direct copies to LDS; gfx942 and gfx950 have; say staged"
         return
-    if t.lds not in ("xor", "plain") and plan.block.multiply.turned:
+    if t.lds not in ("xor", "plain") and any(plan.turned(copy) for copy in (plan.a_copy, plan.b_copy)):
         where = f"an operand that reads of LDS transpose lies there in rows of k, not {t.lds}"
         yield f"{where}; xor and plain would do"
     elif t.lds == "padded":
@@ -172,6 +172,19 @@ def direct(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
             size = vector * copy.element_bytes
             vectors = f"vectors of {counted(size, 'byte')} by {counted(copy.threads, 'work item')}"
             yield f"{matrix}'s block {_block(copy)} is not filled by whole {vectors}"
+
+
+def ahead_through_registers(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
+    """A step has two parts, with a barrier between, and no taps or scales, whose loads stand elsewhere."""
+    t, tiles = plan.tuning, plan.wave_tiles
+    if t.copy != "staged_ahead" or tiles is None:
+        return
+    if t.taps > 1:
+        yield f"taps {t.taps} of a step are read ahead where copies are direct; say ahead"
+    if tiles.is_scaled:
+        yield "scales are read ahead where copies are direct; say ahead"
+    if plan.parts == 1:
+        yield f"k_per_block {t.k_per_block} is not two parts of what {tiles.instruction.name} takes at once"
 
 
 def lds_layout(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
@@ -200,6 +213,9 @@ def buffers(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
             yield f"buffers {t.buffers} is not one of 2, 3, 4, as copies that are read ahead need"
         if t.taps > 1 and t.buffers > t.taps + 1:
             yield f"buffers {t.buffers} > {t.taps + 1}: of {t.taps} taps no more are loaded ahead"
+    elif t.copy == "staged_ahead":
+        if t.buffers not in (2, 3):
+            yield f"buffers {t.buffers} is not one of 2, 3: two of LDS, and one tile more in registers"
     elif t.buffers not in (1, 2):
         yield f"buffers {t.buffers} is not one of 1, 2"
     elif t.copy == "direct" and t.buffers == 1:
@@ -213,7 +229,7 @@ def registers(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
         if count > most:
             yield f"{what} {count} > {most} on {machine.name}; a smaller wave tile needs fewer"
     total = plan.accumulators + plan.registers
-    if plan.tuning.copy == "ahead" and total > most:
+    if plan.tuning.reads_ahead and total > most:
         yield f"registers {total} > {most} on {machine.name}, beyond which sums are copied back and forth"
     waves = -(-plan.block_size // (machine.wave_size * machine.simds))
     limit = 2 * most // waves
@@ -224,7 +240,7 @@ def registers(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
 
 XDLOPS_RULES: Rules[XdlopsPlan, GpuMachine] = Rules(
     (matrix_unit, instruction, waves, kpack, buffers, lds_layout, taps),
-    (wave_tile, copy_of_blocks, direct, lds_bytes, registers, grid),
+    (wave_tile, copy_of_blocks, direct, ahead_through_registers, lds_bytes, registers, grid),
 )
 
 

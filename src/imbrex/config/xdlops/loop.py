@@ -5,6 +5,9 @@
     direct   a wait for what came | a barrier | loads of the next step | reads and products
     ahead    reads of the second part among products of the first | a wait for the next step's loads | a
              barrier | loads of a later step and reads of the next, among products of the second part
+    staged_ahead
+             reads of the second part among products of the first, then writes of what came, and A's loads of
+             the step after the next | a barrier | B's loads and reads of the next step, among products
 
 Scales of a microscaled product are loaded a step ahead, before its tiles, or else before the first phase.
 
@@ -32,6 +35,8 @@ TURNING: Final = operation("vector", TURN)
 """A vector instruction that moves or joins registers, or computes an index."""
 JOINING: Final = {1: 1.25, 2: 0.5}
 """Vector instructions for an element of so many bytes that fills no register, as the compiler joins them."""
+WRITTEN: Final = (5, 9, 10)
+"""Shares of a part's products, of the last, in which writes to LDS stand; the reads come before."""
 TAP_INSTRUCTIONS: Final = 20
 """Vector instructions that take k apart into the pixels of a window, with their guards, as compiled."""
 
@@ -58,6 +63,8 @@ def loop_of(plan: XdlopsPlan) -> Loop:
     if plan.tuning.copy == "ahead":
         loads = [op for copy in _loaded(plan) for op in _direct_loads(plan, copy, line)]
         return (*pointers, *_indices(plan), *_ahead(plan, tiles, loads), operation("branch"))
+    if plan.tuning.copy == "staged_ahead":
+        return (*pointers, *_indices(plan), *_staged_ahead(plan, tiles, line), operation("branch"))
     scales = _scales(plan, tiles)
     products = (*scales, *([operation("wait", vm=0)] if scales else []), *_products(plan, tiles))
     if plan.tuning.is_direct:
@@ -96,6 +103,48 @@ def _ahead(plan: XdlopsPlan, tiles: WaveTiles, loads: list[Operation]) -> Iterat
             yield operation("wait", vm=(plan.tuning.buffers - 2) * len(loads), lgkm=0)
             yield operation("barrier")
             yield from woven([*scales, *loads], reads, product, products)
+
+
+def _staged_ahead(plan: XdlopsPlan, tiles: WaveTiles, line: int) -> Iterator[Operation]:
+    """A step that is read ahead through registers; `weave` of device/hip/schedule.h orders a part."""
+    (rows, columns), product, each = _units(plan, tiles)
+    outers = plan.k_outers // plan.parts
+    reads = outers * (tiles.n_tiles * columns + tiles.m_tiles * rows)
+    products = outers * tiles.m_tiles * tiles.n_tiles * each
+    of_a = list(_loads(plan.a_copy, line, plan.tuning.m_per_block))
+    of_b = list(_loads(plan.b_copy, line, plan.tuning.n_per_block))
+    later = (plan.tuning.buffers - plan.lds_buffers) * (len(of_a) + len(of_b))
+    written = [
+        *_written(plan.a_copy, later + len(of_b)),
+        *([load] for load in of_a),
+        *_written(plan.b_copy, later + len(of_a)),
+    ]
+    yield operation("wait", lgkm=0)
+    half, end = (products * share // WRITTEN[2] for share in WRITTEN[:2])
+    yield from _spread([[read] for read in reads], product, half)
+    yield from _spread(written, product, end - half)
+    yield from (product,) * (products - end)
+    yield operation("wait", lgkm=0)
+    yield operation("barrier")
+    yield from woven(of_b, reads, product, products)
+
+
+def _written(copy: TileCopy, behind: int) -> Iterator[list[Operation]]:
+    """Writes of what came; the first waits for all of it, and has behind it what is turned.  behind: loads
+    of the other operand that are under way.
+    """
+    count, wait = copy.per_thread // copy.data_per_write, operation("wait", vm=behind)
+    write = operation("write", lane_bytes=max(NARROWEST, copy.data_per_write * copy.element_bytes))
+    yield [wait, *(TURNING,) * round(_moved(copy)), write]
+    yield from ([write] for _ in range(count - 1))
+
+
+def _spread(accesses: list[list[Operation]], product: Operation, products: int) -> Iterator[Operation]:
+    """So many products evenly behind accesses."""
+    count = len(accesses)
+    for position, access in enumerate(accesses):
+        yield from access
+        yield from (product,) * (products * (position + 1) // count - products * position // count)
 
 
 def _taps_ahead(plan: XdlopsPlan, tiles: WaveTiles, line: int) -> Iterator[Operation]:
@@ -167,12 +216,15 @@ def _products(plan: XdlopsPlan, tiles: WaveTiles) -> list[Operation]:
     return phase * plan.k_outers
 
 
-def _loads(copy: TileCopy, line: int) -> Iterator[Operation]:
-    """Into registers.  Lines come whole, of which a tile's row or column may be less."""
+def _loads(copy: TileCopy, line: int, rows: int | None = None) -> Iterator[Operation]:
+    """Into registers.  Lines come whole, of which a tile's row or column may be less.  rows: of the tile that
+    exist, where the copy has more.
+    """
     width = copy.data_per_read * copy.element_bytes
     together = (copy.k, copy.d)[copy.vector_dim] * copy.element_bytes
     waste = max(1.0, line / together) if copy.data_per_read > 1 else 1.0
-    load = operation("load", lane_bytes=max(NARROWEST, width), factor=waste)
+    share = 1.0 if rows is None else rows / copy.d
+    load = operation("load", lane_bytes=max(NARROWEST, width), factor=waste * share)
     return iter((load,) * (copy.per_thread // copy.data_per_read))
 
 

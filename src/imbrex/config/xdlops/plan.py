@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from imbrex.cached import cached_property, keeps_hash
 from imbrex.chip import VECTOR_BYTES, WAVES, GpuMachine
-from imbrex.config.block_plan import TURNED, CopyKind, WavesBlock, WavesCopy, WavesMultiply
+from imbrex.config.block_plan import CopyKind
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.banks import LdsTile, LdsTraffic, layout_of, traffic_of
@@ -38,9 +38,9 @@ class XdlopsTuning:
     """A block tile of m x n x (k * kpack), computed by waves of m_per_wave x n_per_wave.
 
     instruction: "auto", or a name of the table.  lds: how a tile lies there.  copy: through registers,
-    direct, or direct and read ahead.  interleave: instruction tiles that share rows in turn (`view.wave`).
-    buffers: of LDS, for each operand.  taps: of a row of a window, that a step takes together; 1 where each
-    comes by itself.
+    direct, or either and read ahead.  interleave: instruction tiles that share rows in turn (`view.wave`).
+    buffers: of LDS, for each operand; two where they are read ahead through registers, which hold one tile
+    fewer than this.  taps: of a row of a window, that a step takes together; 1 where each comes by itself.
     """
 
     kind: ClassVar[str] = "xdlops"
@@ -82,7 +82,12 @@ class XdlopsTuning:
     @property
     def is_direct(self) -> bool:
         """Do tiles go to LDS past the registers?"""
-        return self.copy != "staged"
+        return self.copy in ("direct", "ahead")
+
+    @property
+    def reads_ahead(self) -> bool:
+        """Does a part of a step go from LDS to registers while the one before is multiplied?"""
+        return self.copy in ("ahead", "staged_ahead")
 
     @property
     def numbers(self) -> mfma.Numbers:
@@ -154,16 +159,30 @@ class XdlopsPlan:
     @cached_property
     def a_copy(self) -> TileCopy:
         """How A's block reaches LDS."""
-        t, c = self.tuning, self.oriented
-        rows = t.m_per_block if self.taps is None or self.taps[0] is None else self.taps[0].rows
-        return TileCopy(t.k_copied, rows, t.kpack, self.block_size, c.a, c.element_bytes[0], c.across[0])
+        taps = None if self.taps is None else self.taps[0]
+        return self._copy(self._copied_rows(0) if taps is None else taps.rows, 0)
 
     @cached_property
     def b_copy(self) -> TileCopy:
         """How B's block reaches LDS."""
-        t, c, taps = self.tuning, self.oriented, self.taps
-        rows = t.n_per_block if taps is None else taps[1].rows
-        return TileCopy(t.k_copied, rows, t.kpack, self.block_size, c.b, c.element_bytes[1], c.across[1])
+        return self._copy(self._copied_rows(1) if self.taps is None else self.taps[1].rows, 1)
+
+    def _copy(self, rows: int, position: int) -> TileCopy:
+        """position: 0 for A, 1 for B."""
+        t, c = self.tuning, self.oriented
+        given = (c.a, c.b)[position], c.element_bytes[position], c.across[position]
+        return TileCopy(t.k_copied, rows, t.kpack, self.block_size, *given, t.copy == "staged_ahead")
+
+    def _copied_rows(self, position: int) -> int:
+        """Rows of a tile in LDS.  Where it is read ahead through registers these are filled by whole vectors
+        of all work items, of which those beyond the tile do not exist.
+        """
+        t = self.tuning
+        own = (t.m_per_block, t.n_per_block)[position]
+        if t.copy != "staged_ahead":
+            return own
+        at_once = self.block_size * VECTOR_BYTES // (t.k_copied * self.oriented.element_bytes[position])
+        return round_up(own, max(1, at_once))
 
     @cached_property
     def taps(self) -> tuple[SlidingTile | None, SlidingTile] | None:
@@ -213,9 +232,17 @@ class XdlopsPlan:
         copy = self.a_copy if side == "m" else self.b_copy
         split, turned = None if self.tuning.is_direct else copy.split, self.turned(copy)
         write, machine = copy.data_per_write, self.machine
-        taps = None if self.taps is None else self.taps[0 if side == "m" else 1]
+        taps = self.sliding_tile(0 if side == "m" else 1)
         size, kept = self.oriented.lds_bytes[0 if side == "m" else 1], together(copy.across)
         return LdsTile(self.wave_tiles, side, copy.k, copy.d, size, split, write, machine, turned, taps, kept)
+
+    def sliding_tile(self, position: int) -> SlidingTile | None:
+        """How what is multiplied lies in A's or in B's tile of LDS; None where it is all of that."""
+        if self.taps is not None:
+            return self.taps[position]
+        t, rows = self.tuning, self._copied_rows(position)
+        own = (t.m_per_block, t.n_per_block)[position]
+        return None if rows == own else SlidingTile(1, rows, own)
 
     @cached_property
     def lds_layouts(self) -> tuple[LdsLayout, LdsLayout]:
@@ -243,12 +270,17 @@ class XdlopsPlan:
     def lds_bytes(self) -> int:
         """All of LDS that a workgroup uses."""
         of_a, of_b = self.lds_buffer_bytes
-        return self.tuning.buffers * of_a + self.buffers_of_b * of_b
+        return self.lds_buffers * of_a + self.buffers_of_b * of_b
+
+    @property
+    def lds_buffers(self) -> int:
+        """Buffers in LDS: two where registers hold further tiles."""
+        return 2 if self.tuning.copy == "staged_ahead" else self.tuning.buffers
 
     @property
     def buffers_of_b(self) -> int:
         """Buffers of B in LDS: two of pixels whose taps are read ahead."""
-        return 2 if self.taps is not None and self.taps[0] is None else self.tuning.buffers
+        return 2 if self.taps is not None and self.taps[0] is None else self.lds_buffers
 
     @property
     def useful(self) -> float:
@@ -282,10 +314,12 @@ class XdlopsPlan:
         tiles, staged = self.wave_tiles, 0
         of_a, of_b = self.oriented.element_bytes
         packs = (tiles.m_tiles * of_a + tiles.n_tiles * of_b) * self.tuning.kpack if tiles else 0
-        if tiles and self.tuning.copy == "ahead":
+        if tiles and self.tuning.reads_ahead:
             packs *= 2 * self.k_outers // (self.parts * self.tuning.taps)
-        if self.tuning.copy == "staged":
+        if not self.tuning.is_direct:
             staged = self.a_copy.registers + self.b_copy.registers
+        if self.tuning.copy == "staged_ahead":
+            staged *= self.tuning.buffers - 1
         return -(-packs // 4) + staged + ADDRESS_REGISTERS
 
     @property
@@ -298,46 +332,6 @@ class XdlopsPlan:
     def parts(self) -> int:
         """Parts of a step that is read ahead, or of a tap of it."""
         return parts_of(self.k_outers // self.tuning.taps)
-
-    @property
-    def block(self) -> WavesBlock:
-        """What the IR says of a workgroup."""
-        t, tiles = self.tuning, self.wave_tiles
-        name = tiles.instruction.name if tiles else t.instruction
-        turned = TURNED[self.turned(self.a_copy) > 0, self.turned(self.b_copy) > 0]
-        return WavesBlock(
-            self.block_size,
-            t.m_per_block,
-            t.n_per_block,
-            t.tile[2],
-            WavesMultiply(t.m_per_wave, t.n_per_wave, t.kpack, name, t.interleave, turned),
-            self._copied(self.a_copy, self.lds_layouts[0], 0),
-            self._copied(self.b_copy, self.lds_layouts[1], 1),
-            self.c_data_per_write,
-            t.lds,
-            t.buffers,
-            t.copy,
-            (t.taps, self.context.taps.channels) if self.taps and self.context.taps else (),
-        )
-
-    def _copied(self, copy: TileCopy, layout: LdsLayout, position: int) -> WavesCopy:
-        """A copy as the IR says it, and the layout of its block in LDS.  position: 0 for A, 1 for B."""
-        of_taps = None if self.taps is None else self.taps[position]
-        rows = () if of_taps is None else (of_taps.rows, of_taps.step)
-        if self.tuning.is_direct:
-            return WavesCopy(self.direct_vector(copy) or 1, lds_numbers=layout.numbers, tap_rows=rows)
-        split = copy.split
-        return WavesCopy(
-            copy.data_per_read,
-            split.vector_dim,
-            copy.data_per_write,
-            split.clusters,
-            split.items,
-            split.lane_dim,
-            split.lane_inner,
-            layout.numbers,
-            rows,
-        )
 
 
 @lru_cache(maxsize=1024)

@@ -56,6 +56,21 @@ AHEAD: Final = ((192, 192, 96, 48), (192, 192, 48, 96), (128, 224, 64, 112), (22
 """
 AHEAD_TAPS: Final = ((128, 224, 32, 112), (64, 448, 32, 112), (64, 224, 32, 112), (64, 192, 32, 96))
 """The same of taps of a row, beside whose guards waves of 64 x 112 have too few registers."""
+STAGED_AHEAD: Final = (
+    (256, 256, 64, 128, 8, 2),
+    (256, 224, 64, 112, 8, 2),
+    (256, 192, 64, 96, 8, 2),
+    (256, 128, 64, 64, 8, 3),
+    (128, 192, 64, 96, 8, 3),
+    (128, 128, 64, 64, 16, 3),
+    (128, 96, 64, 48, 16, 3),
+    (128, 64, 64, 32, 16, 3),
+    (64, 96, 32, 48, 16, 3),
+    (64, 64, 32, 32, 16, 3),
+)
+"""The same of tiles that are read ahead through registers, with bytes of a pack and buffers.  A step has 8
+packs, half a line of memory, of which LDS holds large tiles twice, or a line.
+"""
 SMALL, LARGE = 64 * 128, 128 * 128
 """Elements of the least tile that is read ahead, and of the least of which two are enough in LDS."""
 LEAST_HELD, MOST_HELD = 32 * 32, 64 * 112
@@ -90,6 +105,24 @@ def wave_space(context: GemmContext, machine: GpuMachine) -> list[XdlopsTuning]:
                 found += _as_needed(one, context, machine) if block in BLOCKS else ()
                 if block not in (AHEAD_TAPS if count == 1 else AHEAD):
                     found += _ahead(one, context, machine)
+    return [*found, *_staged_ahead(context, machine, swapped)]
+
+
+def _staged_ahead(context: GemmContext, machine: GpuMachine, swapped: bool) -> list[XdlopsTuning]:
+    """Tiles of a chip that loads past the registers in narrow pieces only.  Elements of 4 bytes and more keep
+    the matrix unit busy without.
+    """
+    size, is_narrow = (
+        max(context.element_bytes),
+        machine.direct_bytes and VECTOR_BYTES not in machine.direct_bytes,
+    )
+    if machine.rates is None or not is_narrow or size > 2:
+        return []
+    found: list[XdlopsTuning] = []
+    for m, n, m_wave, n_wave, pack, buffers in STAGED_AHEAD:
+        turns = _turns(context, swapped, m_wave, context.dtype)
+        one = XdlopsTuning(m, n, 8, m_wave, n_wave, pack // size, swapped=swapped, interleave=turns)
+        found.append(replace(one, copy="staged_ahead", buffers=buffers))
     return found
 
 

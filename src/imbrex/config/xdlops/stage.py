@@ -6,7 +6,8 @@ each dimension; the work items are `threads`.
 Global reads are as wide as the algebra allows, 16 bytes at most, along K or along D.  Writes to LDS are whole
 packs of K: where the reads lie along D, a work item reads kpack rows of D and transposes them in its
 registers. Where its share of the tile is less than that square, reads and writes get narrower so that
-together they are fewest.  Neighbouring work items lie along the dimension in which memory runs, which
+together they are fewest; of equally many those of wide writes where a read may be cut, which no bank meets
+twice.  Neighbouring work items lie along the dimension in which memory runs, which
 is D where packs of K lie one after the other along it.
 """
 
@@ -27,7 +28,9 @@ __all__ = ["TileCopy"]
 
 @dataclass(frozen=True)
 class TileCopy:
-    """k and d count elements.  across: packs that lie along d, which 16 lanes transpose."""
+    """k and d count elements.  across: packs that lie along d, which 16 lanes transpose.  is_cut: may a read
+    along k be of several packs, which are written one by one?
+    """
 
     k: int
     d: int
@@ -36,6 +39,7 @@ class TileCopy:
     access: Access
     element_bytes: int
     across: DType | None = None
+    is_cut: bool = False
 
     @cached_property
     def per_thread(self) -> int:
@@ -63,7 +67,7 @@ class TileCopy:
         along = gcd(self.threads, max(1, lengths[lane_dim]))
         clusters = (along, self.threads // along) if lane_dim == 0 else (self.threads // along, along)
         vector_dim = self.vector_dim if items[1] > 1 else 0
-        inner = gcd(self.kpack // items[0], clusters[0]) if lane_dim == 1 else 1
+        inner = gcd(max(1, self.kpack // items[0]), clusters[0]) if lane_dim == 1 else 1
         return CopySplit(clusters, items, vector_dim, lane_dim, inner)
 
     @property
@@ -84,7 +88,7 @@ class TileCopy:
     @cached_property
     def data_per_write(self) -> int:
         """Elements in one vector written to LDS, along K."""
-        return gcd(self._widest, self.split.items[0])
+        return gcd(self._widest, self.split.items[0], self.kpack)
 
     @cached_property
     def registers(self) -> int:
@@ -117,13 +121,16 @@ class TileCopy:
         """Neighbours along K and along D of one work item at a time."""
         share = max(1, self.per_thread)
         if self.vector_dim == 0:
-            return gcd(self.kpack, share), 1
+            return gcd(self._along_k, share), 1
         squares: list[tuple[int, int]] = []
         width = self._width_d
         while width:
             squares.append((gcd(self.kpack, share // width), width))
             width //= 2
-        return min(squares, key=lambda s: share // gcd(self._widest, s[0]) + share // s[1])
+        tall = self.kpack if self.is_cut else 1
+        return min(
+            squares, key=lambda s: (share // gcd(self._widest, s[0]) + share // s[1], -min(tall, s[0]))
+        )
 
     @property
     def _lane_dim(self) -> int:
@@ -139,7 +146,12 @@ class TileCopy:
 
     @cached_property
     def _width_k(self) -> int:
-        return gcd(self._widest, self.access.vector[0], self.kpack, max(1, self.per_thread))
+        return gcd(self._widest, self.access.vector[0], self._along_k, max(1, self.per_thread))
+
+    @property
+    def _along_k(self) -> int:
+        """Neighbours along k that a read may be of."""
+        return max(self.kpack, self._widest) if self.is_cut else self.kpack
 
     @cached_property
     def _width_d(self) -> int:

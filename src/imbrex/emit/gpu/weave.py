@@ -1,8 +1,10 @@
 """Loads, reads of LDS and products that do not need each other: a header says in which order they are begun.
 
 Law: a run of moves out of global memory or LDS, and products behind it whose registers none of these moves
-writes; so any order of them is the same.  Each statement is a nest of loops around one move or one product,
-and counts as so many accesses or products, numbered in the order of the loops.
+writes; so any order of them is the same.  Writes to LDS may follow in the run, behind what turns them in
+registers, and loads over what they wrote: these stay in order, behind the run's reads.  Each statement is a
+nest of loops around one move or one product, and counts as so many accesses or products, numbered in the
+order of the loops.
 """
 
 from __future__ import annotations
@@ -45,11 +47,12 @@ class Nest:
 
 @dataclass(frozen=True)
 class Woven:
-    """Loads, reads and products; `declared` stands before them."""
+    """Loads, reads and products; `declared` stands before them.  writes: and what stands among them."""
 
     declared: tuple[Declared, ...]
     loads: tuple[Nest, ...]
     reads: tuple[Nest, ...]
+    writes: tuple[Nest, ...]
     products: tuple[Nest, ...]
 
 
@@ -61,20 +64,25 @@ def woven(body: Sequence[Stmt]) -> list[Stmt | Woven]:
 
     def close() -> None:
         moves = [nest for nest in map(_nest, run) if nest is not None]
-        reads = tuple(nest for nest in moves if _source(nest) == "lds")
-        if not (reads and products):
+        last = max((place for place, nest in enumerate(moves) if _source(nest) == "lds"), default=-1)
+        begun, writes = moves[: last + 1], moves[last + 1 :]
+        if not any(map(_is_write, writes)):
+            begun, writes = moves, []
+        reads = tuple(nest for nest in begun if _source(nest) == "lds")
+        if not (reads and products) or any(map(_is_write, begun)):
             found.extend([*run, *(_stmt(nest) for nest in products)])
         else:
             declared = tuple(s for s in run if isinstance(s, Comment | Let | Alloc | View))
-            loads = tuple(nest for nest in moves if _source(nest) == "global")
-            found.append(Woven(declared, loads, reads, tuple(products)))
+            loads = tuple(nest for nest in begun if _source(nest) == "global")
+            turned = tuple(_whole(nest) if _is_turn(nest) else nest for nest in writes)
+            found.append(Woven(declared, loads, reads, turned, tuple(products)))
         run.clear()
         products.clear()
 
     for stmt in body:
         nest = _nest(stmt)
         is_product = nest is not None and isinstance(nest.body[-1], MatrixMultiply)
-        is_move = nest is not None and _source(nest) is not None
+        is_move = nest is not None and (_source(nest) is not None or _is_write(nest) or _is_turn(nest))
         if nest is not None and is_product and _is_free(nest, run):
             products.append(nest)
         elif is_move or isinstance(stmt, Comment | Let | Alloc | View):
@@ -124,6 +132,28 @@ def _nest(stmt: Stmt) -> Nest | None:
                 return Nest(tuple(loops), (*names, last))
             case _:
                 return None
+
+
+def _whole(nest: Nest) -> Nest:
+    """The nest's statement as one."""
+    return Nest((), (_stmt(nest),))
+
+
+def _is_write(nest: Nest) -> bool:
+    """Does a move go from registers to LDS?"""
+    return _spaces(nest) == ("private", "lds")
+
+
+def _is_turn(nest: Nest) -> bool:
+    """Does a move set registers from registers?"""
+    last = nest.body[-1]
+    return _spaces(nest) == ("private", "private") and isinstance(last, Move) and not last.beta
+
+
+def _spaces(nest: Nest) -> tuple[str, str] | None:
+    """Where a move comes from and goes to; None for a product."""
+    last = nest.body[-1]
+    return (last.source.buffer.space, last.dest.buffer.space) if isinstance(last, Move) else None
 
 
 def _source(nest: Nest) -> str | None:

@@ -77,7 +77,8 @@ class WorkItem:
     def _part(self, part: Stmt | Woven) -> list[str]:
         if not isinstance(part, Woven):
             return self._statement(part)
-        parts = (part.loads, part.reads, part.products)
+        writes = (part.writes,) if part.writes else ()
+        parts = (part.loads, part.reads, *writes, part.products)
         counts = ", ".join(str(sum(nest.count for nest in nests)) for nests in parts)
         lambdas = [[f"  {line}" for line in self._numbered(nests)] for nests in parts]
         for lines in lambdas[:-1]:

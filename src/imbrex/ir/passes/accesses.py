@@ -22,7 +22,7 @@ def expect_served(op: GridwiseGemmExOp, plan: ItemsBlock | WavesBlock | PanelBlo
         return
     if isinstance(plan, ItemsBlock) and plan.multiply.k_per_thread != 1:
         raise InvalidOp(op, "work items take one k at a time: write 1", "k_per_thread")
-    if isinstance(plan, ItemsBlock) or plan.copy == "staged":
+    if isinstance(plan, ItemsBlock) or plan.copy in ("staged", "staged_ahead"):
         for side, copy in (("a", plan.a), ("b", plan.b)):
             _expect_read(op, side, copy.source_vector_read_dim, copy.source_data_per_read)
     if isinstance(plan, ItemsBlock):

@@ -31,6 +31,8 @@ from imbrex.config.tiles import DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tiles import wanted as wanted_schedule
 from imbrex.config.tuning import Tuning
 from imbrex.config.warpgroup.plan import WarpgroupTuning
+from imbrex.config.xdlops.block import waves_block
+from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index.map import Dim, layer_over
 from imbrex.index.rule import PassThrough
@@ -173,7 +175,10 @@ def affix(
         plan = chosen.plan(context).block
     else:
         assert isinstance(machine, GpuMachine), machine
-        plan = chosen.plan(context, machine).block
+        is_of_waves = isinstance(chosen, XdlopsTuning)
+        plan = (
+            waves_block(chosen.plan(context, machine)) if is_of_waves else chosen.plan(context, machine).block
+        )
     own = tuned_product.resolved(chosen, schedule, machine)
     if isinstance(plan, WarpgroupBlock) and own.is_shared:
         plan = replace(plan, clusters=None)

@@ -7,11 +7,9 @@ before it is stored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import Final
 
 from xdsl.dialects.builtin import i8
 from xdsl.ir import Attribute, SSAValue
@@ -23,27 +21,23 @@ from imbrex.ir.element import accumulator_type, element_bytes, in_lds, loaded
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.passes import gridwise_tiles, tiling
-from imbrex.ir.passes.gridwise_ahead import Ahead
+from imbrex.ir.passes.gridwise_reading_ahead import SIDES, ReadingAhead
 from imbrex.ir.passes.gridwise_reduce import Reduction
 from imbrex.ir.passes.gridwise_schedule import Part, finished, work_item_slots
 from imbrex.ir.passes.gridwise_steps import BUFFERS, Operand, StepOf, Steps, buffers, stages
-from imbrex.ir.passes.gridwise_taps_ahead import TapsAhead
-from imbrex.ir.passes.gridwise_tiles import StepTaps, Tiles
+from imbrex.ir.passes.gridwise_tiles import StepTaps, Tiles, View
 from imbrex.ir.passes.gridwise_workgroup import Workgroup
-from imbrex.ir.passes.threadwise_waves import Fragments, Scales, fragments_of
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import LDS, PRIVATE, element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.gemm import sliding_tile
+from imbrex.view.gemm.product import overlap
 from imbrex.view.gemm.sliding_tile import SlidingTile
 from imbrex.view.gemm.tile import Taps
 from imbrex.view.mma import wave
-from imbrex.view.mma.wave import Side, WaveTiles
+from imbrex.view.mma.wave import WaveTiles
 from imbrex.view.stage import lds
 from imbrex.view.stage.lds import LdsLayout
-from imbrex.view.work.taps import PIECES
-
-SIDES: Final[Mapping[str, Side]] = {"a": "m", "b": "n"}
 
 
 def taps_of(op: GridwiseGemmExOp, plan: WavesBlock) -> StepTaps | None:
@@ -86,7 +80,7 @@ def workgroup(given: Workgroup, plan: WavesBlock) -> Reduction | None:
     operands = _operands(op, plan, tiles, cut, run)
     shape = [cut.m_tiles, cut.n_tiles, cut.instruction.c_elements]
     thread_c = run.alloc("thread_c", accumulator_type(element), shape, PRIVATE)
-    waves = _Waves(given, plan, cut, operands, thread_c)
+    waves = ReadingAhead(given, plan, cut, operands, thread_c)
     reduction = Reduction.of(op, plan, tiles.c, cut, given.sharing, given.before)
     slots = (
         None if reduction else work_item_slots(given.sharing, given.before, thread_c, plan.block_size, item)
@@ -102,6 +96,8 @@ def workgroup(given: Workgroup, plan: WavesBlock) -> Reduction | None:
             waves.taps_ahead(part, into)
         elif plan.copy == "ahead":
             waves.ahead(part, into)
+        elif plan.copy == "staged_ahead":
+            waves.staged_ahead(part, into)
         else:
             Steps(part, plan.k_copied, operands, partial(multiply, part.output)).emit(into)
         if reduction is None:
@@ -131,75 +127,6 @@ def _ordered(thread_c: SSAValue, cut: WaveTiles, into: Run) -> SSAValue:
 
 
 @dataclass(frozen=True)
-class _Waves:
-    """What the waves of a workgroup multiply, and the registers of their sums."""
-
-    given: Workgroup
-    plan: WavesBlock
-    cut: WaveTiles
-    operands: Sequence[Operand]
-    c: SSAValue
-
-    def ahead(self, part: Part, run: Run) -> None:
-        """The loop that reads LDS ahead of its products."""
-        plan, cut, op = self.plan, self.cut, self.given.op
-        halves = plan.k_per_block // cut.k_step
-        parts = wave.parts_of(halves)
-        buffers = zip(*(o.tiles for o in self.operands), strict=True)
-        views = [(fragments_of(a, "m", cut, run), fragments_of(b, "n", cut, run)) for a, b in buffers]
-        elements = element_of(op.a), element_of(op.b)
-        even, odd = (
-            Fragments.of(elements, cut, halves // parts, plan.multiply.turned, name, run)
-            for name in ("even", "odd")
-        )
-        loads = sum(
-            prod(size or 0 for size in shape_of(o.lds[0])) // (given.source_data_per_read * plan.block_size)
-            for given, o in zip((plan.a, plan.b), self.operands, strict=True)
-        )
-        scales = self._scales("even", run), self._scales("odd", run)
-        wider_first = sorted(self.operands, key=lambda o: -element_bytes(element_of(o.window)))
-        Ahead(
-            part, plan.k_copied, wider_first, views, cut, self.given.item, self.c, loads,
-            (even, odd), parts, halves // parts, scales,
-        ).emit(run)  # fmt: skip
-
-    def taps_ahead(self, part: Part, run: Run) -> None:
-        """The same where pixels come once for the taps of a step."""
-        plan, cut, op, (count, _) = self.plan, self.cut, self.given.op, self.plan.taps
-        a, b = self.operands
-        outers = plan.k_copied // cut.k_step
-        parts = wave.parts_of(outers)
-        rows = SlidingTile(count, *plan.b.tap_rows)
-        dims = [Dim(name, size or 0) for name, size in zip("kn", shape_of(b.lds[0]), strict=True)]
-        of_taps = [sliding_tile.tap(dims, plan.n_per_block, rows, number) for number in range(count)]
-        b_views = [
-            [fragments_of(run.view(tile, layers, "tap"), "n", cut, run) for layers in of_taps]
-            for tile in b.lds
-        ]
-        even, odd = (
-            Fragments.of(
-                (element_of(op.a), element_of(op.b)), cut, outers // parts, plan.multiply.turned, name, run
-            )
-            for name in ("even", "odd")
-        )
-        of_a, of_b = (
-            prod(size or 0 for size in shape_of(o.lds[0])) // (given.source_data_per_read * plan.block_size)
-            for given, o in ((plan.a, a), (plan.b, b))
-        )
-        loads = of_a, tuple(wave.piece_of(of_b, number, PIECES) for number in range(PIECES))
-        TapsAhead(
-            part, count, a, b, [fragments_of(seen, "m", cut, run) for seen in a.lds], b_views, cut,
-            self.given.item, self.c, loads, (even, odd), parts, outers // parts,
-        ).emit(run)  # fmt: skip
-
-    def _scales(self, name: str, run: Run) -> list[Scales]:
-        return [
-            Scales.of(of.value, side, self.cut, f"_{name}", run.view, run)
-            for side, of in zip(SIDES.values(), self.given.tiles.scales, strict=False)
-        ]
-
-
-@dataclass(frozen=True)
 class _Matrix:
     """A or B of a gridwise product: the numbers of its copy and of its layout in LDS."""
 
@@ -224,7 +151,9 @@ class _Matrix:
 
     @property
     def taps(self) -> SlidingTile | None:
-        """How the taps of a step lie in the tile."""
+        """How the taps of a step lie in the tile, or what is multiplied of the rows that are copied."""
+        if self.given.copied_rows:
+            return SlidingTile(1, self.given.copied_rows, self.own)
         return SlidingTile(self.plan.taps[0], *self.given.tap_rows) if self.given.tap_rows else None
 
     @property
@@ -262,6 +191,16 @@ class _Matrix:
         except ValueError as error:
             raise InvalidOp(self.op, f"no such layout in LDS: {error}", "lds_layout") from None
 
+    def window(self, tile: View, run: Run) -> SSAValue:
+        """The tile in global memory, grown to the rows that are copied, which do not exist there."""
+        rows = self.given.copied_rows
+        if not rows:
+            return tile.value
+        if rows < self.own:
+            key = f"matrix_{self.name}_copied_rows"
+            raise InvalidOp(self.op, f"{rows} rows are copied of a tile of {self.own}", key)
+        return tile.under(overlap(tile.dims, SIDES[self.name], rows - self.own), "copied", run).value
+
     @property
     def copy(self) -> dict[str, Attribute]:
         """What every copy of this matrix has."""
@@ -285,7 +224,7 @@ class _Matrix:
 
     @property
     def is_direct(self) -> bool:
-        return self.plan.copy != "staged"
+        return self.plan.copy in ("direct", "ahead")
 
     def _lacking(self, key: str) -> InvalidOp:
         return InvalidOp(self.op, f"'matrix_{self.name}_{key}' is needed here; run 'affix-tuning' first")
@@ -307,7 +246,7 @@ def _operands(
         raw = buffers(run, shared, matrix.name, start, lies, matrix.buffers)
         layers, hints = matrix.stored.layers, BUFFERS
         views = [run.view(r, layers, f"block_{matrix.name}_{hints[i]}") for i, r in enumerate(raw)]
-        window = (tiles.a if matrix.name == "a" else tiles.b).value
+        window = matrix.window(tiles.a if matrix.name == "a" else tiles.b, run)
         seen = [
             run.view(view, matrix.multiplied, f"taps_{matrix.name}_{hints[i]}") if matrix.multiplied else view
             for i, view in enumerate(views)
@@ -322,10 +261,11 @@ def _operand(
 ) -> Operand:
     staged: list[SSAValue] = []
     if not matrix.is_direct:
+        ahead = BUFFERS[: matrix.plan.register_tiles] if matrix.plan.copy == "staged_ahead" else None
         split = tiling.slices(matrix.op, matrix.copy, [d.size for d in matrix.dims], matrix.cut.threads)
         shape = split.shape(*(d.size for d in matrix.dims))
         staged = [
             run.alloc(f"thread_{matrix.name}_{parity}", loaded(matrix.element), shape, PRIVATE)
-            for parity in stages(steps, len(views))
+            for parity in ahead or stages(steps, len(views))
         ]
     return Operand(window, views, staged, matrix.copy, seen)

@@ -13,6 +13,7 @@ from imbrex.chip import GPU_MACHINES, Device, GpuMachine, Rates
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.xdlops.best_first import BEHIND, best_first, in_order
 from imbrex.config.xdlops.cost import bound_cycles, closer_cycles, mostly_cycles, tile_cost, wave_cycles
+from imbrex.config.xdlops.legal import XDLOPS_RULES
 from imbrex.config.xdlops.loop import loop_of
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.residency import resident_groups, waves_of_simd
@@ -231,6 +232,47 @@ def test_reading_ahead_is_the_pick_of_a_large_product_where_loads_are_wide() -> 
     wide = dataclasses.replace(along_n, dtype=F32, b=dataclasses.replace(ROWS, vector=(4, 1)).exchanged)
     for context, chip in ((wide, "gfx950"), (GEMM, "gfx942")):
         assert not any(t.copy == "ahead" for t in wave_space(context, GPU_MACHINES[chip]))
+
+
+def test_a_loop_that_reads_ahead_through_registers_by_hand() -> None:
+    """256 x 224 x 32, eight waves of 64 x 112: two parts of 4 + 7 reads for 28 products each.
+
+    Of 224 columns 256 are copied: 2 loads of 16 bytes and 4 writes of 8 for each operand.  Rows of half a
+    line take the cache twice as long, and rows that do not exist no time.
+    """
+    tuning = XdlopsTuning(256, 224, 8, 64, 112, 4, copy="staged_ahead")
+    plan = tuning.plan(GEMM, MI300X)
+    assert (plan.b_copy.d, plan.lds_bytes, plan.b_copy.data_per_read, plan.b_copy.data_per_write) == (
+        256,
+        65536,
+        8,
+        4,
+    )
+    loop = loop_of(plan)
+    found = Counter(op.unit for op in loop)
+    units = ("matrix", "read", "load", "write", "barrier")
+    assert [found[unit] for unit in units] == [56, 22, 4, 8, 1]
+    assert [op.factor for op in loop if op.unit == "load"] == [2.0, 2.0, 1.75, 1.75]
+    assert [op.vm for op in loop if op.vm is not None] == [2, 2], "each operand waits for its own loads"
+    text = "".join(op.unit[0] for op in loop if op.unit in ("read", "write", "load", "barrier"))
+    assert text == "r" * 11 + "wwwwll" + "wwww" + "b" + "rrrrrrlrrrrrl"
+
+
+def test_reading_ahead_through_registers_is_the_pick_of_a_large_product_on_gfx942() -> None:
+    """304 tiles of 256 x 224 are one for each compute unit."""
+    for a, b in ((ROWS, ROWS), (ROWS, COLUMNS), (COLUMNS, ROWS), (COLUMNS, COLUMNS)):
+        context = dataclasses.replace(GEMM, a=a, b=b)
+        plans = [tuning.plan(context, MI300X) for tuning in wave_space(context, MI300X)]
+        legal = [p for p in plans if XDLOPS_RULES.is_legal(p, MI300X)]
+        best = legal[next(iter(best_first(legal)))]
+        assert (best.tuning.copy, best.tuning.n_per_block) == ("staged_ahead", 224), best.tuning
+        assert wave_cycles(best) < 0.95 * min(wave_cycles(p) for p in legal if p.tuning.copy == "staged")
+    for context, chip in (
+        (GEMM, "gfx950"),
+        (GEMM, "gfx90a"),
+        (dataclasses.replace(GEMM, dtype=F32), "gfx942"),
+    ):
+        assert not any(t.copy == "staged_ahead" for t in wave_space(context, GPU_MACHINES[chip]))
 
 
 def test_small_tiles_are_read_ahead_of_which_two_share_a_compute_unit() -> None:

@@ -14,6 +14,7 @@ from imbrex.config.legal import check
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.banks import LdsTile, traffic_of
 from imbrex.config.xdlops.banks import _candidates as candidates
+from imbrex.config.xdlops.block import waves_block
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.space import wave_space
 from imbrex.dtype import BF16, DTYPES, F8E4M3FN, F8E4M3FNUZ, F16, F32, F64, I8, DType
@@ -137,7 +138,7 @@ def test_attributes_and_definitions_agree() -> None:
         plan = tuning.plan(context)
         if check(tuning, context, gpu("gfx942")):
             continue
-        named, block = defines(plan), plan.block
+        named, block = defines(plan), waves_block(plan)
         assert named["CK_PARAM_TUNABLE_BLOCK_SIZE"] == block.block_size
         assert named["CK_PARAM_GEMM_M_PER_WAVE"] == block.multiply.m_per_wave
         assert named["CK_PARAM_GEMM_N_PER_WAVE"] == block.multiply.n_per_wave

@@ -114,7 +114,9 @@ IMBREX_INLINE void barrier() {
 template <int InFlight = 0> IMBREX_INLINE void barrier_after_direct() {
   static_assert(0 <= InFlight && InFlight < 64, "vmcnt has six bits");
   if constexpr (InFlight == 0) {
-    __builtin_amdgcn_s_waitcnt(0x0f70); // vmcnt(0) and nothing else, as gfx9 encodes it
+    // vmcnt(0) lgkmcnt(0), as gfx9 encodes it.  The wait for LDS of the barrier's fence is dropped by clang at the head of
+    // a loop before which nothing was read, though reads of the trip before may be under way.
+    __builtin_amdgcn_s_waitcnt(0x0070);
     barrier();
   } else {
     asm volatile("" ::: "memory");

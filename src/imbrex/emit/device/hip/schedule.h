@@ -42,4 +42,29 @@ IMBREX_INLINE void weave(Load load, Read read, Multiply multiply) {
     keep_order();
   }
 }
+
+// f of each place from First to End - 1, so many products of those from Begun to Ended evenly behind them.
+template <int First, int End, int Begun, int Ended, int I = First, class F, class Multiply>
+IMBREX_INLINE void spread(F f, Multiply multiply) {
+  if constexpr (I < End) {
+    constexpr int done = I - First, count = End - First, products = Ended - Begun;
+    f(place_of<I>{});
+    at_each<Begun + products * done / count, Begun + products * (done + 1) / count>(multiply);
+    keep_order();
+    spread<First, End, Begun, Ended, I + 1>(f, multiply);
+  }
+}
+
+// The same with writes to LDS, and loads over what they wrote, which stay in order: behind the reads, which are begun
+// in the first half of the products, and before the last tenth, so that a barrier does not wait for them.
+template <int Loads, int Reads, int Writes, int Products, class Load, class Read, class Write, class Multiply>
+IMBREX_INLINE void weave([[maybe_unused]] Load load, Read read, Write write, Multiply multiply) {
+  static_assert(Loads == 0, "loads stand among the writes");
+  constexpr int half = Products * 5 / 10, end = Products * 9 / 10;
+  keep_order();
+  spread<0, Reads, 0, half>(read, multiply);
+  spread<0, Writes, half, end>(write, multiply);
+  at_each<end, Products>(multiply);
+  keep_order();
+}
 } // namespace imbrex
