@@ -188,7 +188,7 @@ def test_every_later_choice_uses_it_and_nothing_else_does(
 
 def test_a_calibrated_pick_is_built(path: Path) -> None:
     """Prices that forbid to read B in place."""
-    text = "gemm -m 64 -n 64 -k 64"
+    text = "gemm -m 13 -n 64 -k 64"
     before = imbrex.compile(text, threads=1)
     fitted = (("prices.read_in_place", 3.0), ("prices.apart.l2", 0.03), ("prices.call", 48.0))
     with Database(path) as db:

@@ -301,8 +301,8 @@ def _keeps_k(tile: SharedTile) -> bool:
 
 
 def _scatters(tile: SharedTile) -> bool:
-    """Have loads of a lane, along rows of which a warpgroup loads no whole ones, many ks and places?"""
-    return tile.major == "d" and tile.d % WARPGROUP != 0 and tile.k * tile.d >= MANY_LOADS * WARPGROUP
+    """Have loads of a lane, along rows that are not the longest, many ks and places?"""
+    return tile.major == "d" and tile.row_bytes < ROW_BYTES and tile.k * tile.d >= MANY_LOADS * WARPGROUP
 
 
 def _is_unrolled(tile: SharedTile) -> bool:
