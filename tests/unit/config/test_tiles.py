@@ -122,23 +122,15 @@ def test_where_all_are_busy_a_small_saving_is_not_believed() -> None:
     assert schedule_choice.margin(found, context, TWO) == schedule_choice.BUSY_MARGIN > schedule_choice.MARGIN
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "mode"),
-    [(False, True, "stream_k"), (False, False, "stream_k"), (True, False, "data_parallel")],
-)
-def test_what_fills_the_last_round_of_a_gpu_of_waves_is_believed(a: bool, b: bool, mode: str) -> None:
-    """Tiles of 128 x 256 are 3.4 rounds of a gfx942, smaller ones 6.7, nearly whole; with both operands
-    turned the larger ones would spill.
-    """
+@pytest.mark.parametrize(("a", "b"), [(False, True), (False, False), (True, False)])
+def test_what_little_the_last_round_of_a_gpu_of_waves_saves_is_not_believed(a: bool, b: bool) -> None:
+    """Tiles of 256 x 224 are 3.9 rounds of a gfx942, nearly whole."""
     gfx942 = GPU_MACHINES["gfx942"]
     problem = Gemm(8192, 8192, 8192, transpose_a=a, transpose_b=b, dtype="f16")
     context = context_of(gemm_task_of(problem).view, problem.dtype)
     found = schedule_choice.offers(context, gfx942, "xdlops")
-    best = schedule_choice.best(context, gfx942, "xdlops")
-    assert best.schedule.mode == mode
-    if mode == "stream_k":
-        assert schedule_choice.margin(found, context, gfx942) == schedule_choice.MARGIN
-        assert 1 - schedule_choice.BUSY_MARGIN < best.cost / found[0].cost < 1 - schedule_choice.MARGIN
+    assert schedule_choice.best(context, gfx942, "xdlops").schedule.mode == "data_parallel"
+    assert min(o.cost for o in found[1:]) > found[0].cost * (1 - schedule_choice.BUSY_MARGIN)
 
 
 def test_a_saving_is_what_idle_threads_could_add() -> None:

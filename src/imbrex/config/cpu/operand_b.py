@@ -109,7 +109,7 @@ def reads_b_in_place(plan: CpuPlan) -> bool:
     gemm, t, size = plan.oriented, plan.tuning, plan.context.dtype.bytes
     multiplied = t.m_per_thread * t.n_per_thread
     is_copied = repays_packing(plan.block_k, gemm.n * size, _visits_of_b(plan), multiplied)
-    return _has_rows_of_b(plan) and (not is_copied or copies_as_met(plan))
+    return _has_rows_of_b(plan) and not is_copied
 
 
 def copies_as_met(plan: CpuPlan) -> bool:

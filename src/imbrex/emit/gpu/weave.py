@@ -64,7 +64,7 @@ def woven(body: Sequence[Stmt]) -> list[Stmt | Woven]:
 
     def close() -> None:
         moves = [nest for nest in map(_nest, run) if nest is not None]
-        last = max((place for place, nest in enumerate(moves) if _source(nest) == "lds"), default=-1)
+        last = max((index for index, nest in enumerate(moves) if _source(nest) == "lds"), default=-1)
         begun, writes = moves[: last + 1], moves[last + 1 :]
         if not any(map(_is_write, writes)):
             begun, writes = moves, []
