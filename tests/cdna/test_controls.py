@@ -142,7 +142,7 @@ def test_every_mutant_of_a_loop_that_reads_ahead_is_seen(
 
 
 @pytest.mark.parametrize(
-    ("tile", "how"), [("128,112,8,32,112,4", "straight,2"), ("64,64,8,32,32,8", "swapped,2,3")]
+    ("tile", "how"), one_in(2, [("128,112,8,32,112,4", "straight,2"), ("64,64,8,32,32,8", "swapped,2,3")])
 )
 def test_every_mutant_of_a_loop_that_reads_ahead_through_registers_is_seen(
     tile: str, how: str, gpu: Gpu, tmp_path: Path
@@ -155,7 +155,7 @@ def test_every_mutant_of_a_loop_that_reads_ahead_through_registers_is_seen(
     assert seen_mutants(kernel, tmp_path) >= 10
 
 
-@pytest.mark.parametrize(("dtype", "name"), in_turn(["mxfp4", "mxfp6"], ["fp4", "fp6"]))
+@pytest.mark.parametrize(("dtype", "name"), one_in(2, in_turn(["mxfp4", "mxfp6"], ["fp4", "fp6"]), 1))
 def test_every_mutant_of_a_loop_that_transposes_packs_is_seen(
     dtype: str, name: str, gpu: Gpu, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import pytest
+from tests.pairs import one_in
 from tests.unit.explore.studied import BACKWARD, DEPTHWISE, FORWARD, PRODUCT, WEIGHT, studied
 
 from imbrex.diagnostic import Diagnostic
@@ -28,7 +29,7 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module", params=list(CASES))
+@pytest.fixture(scope="module", params=one_in(2, list(CASES)))
 def told(request: pytest.FixtureRequest) -> tuple[Study, dict[str, Any]]:
     found = studied(*CASES[request.param])
     return found, json.loads(json.dumps(found.to_json()))
