@@ -9,7 +9,7 @@ from imbrex.config.algorithm.matrices import direct_products
 from imbrex.config.algorithm.task import gemm_task_of
 from imbrex.config.configured import configured
 from imbrex.config.context import round_up
-from imbrex.config.cpu.operand_b import reads_b_in_place
+from imbrex.config.cpu.operand_b import copies_as_met, reads_b_in_place
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.outline import outline
 from imbrex.config.products import products
@@ -84,28 +84,35 @@ def test_rows_that_crowd_into_one_cache_set_are_packed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("m", "n", "k", "tile", "is_read"),
+    ("m", "n", "k", "tile", "is_read", "is_copied"),
     [
-        (24, 1024, 64, "6,64", True),  # four visits, which L2 serves behind 384 multiply-adds
-        (36, 1024, 64, "6,64", True),
-        (42, 1024, 64, "6,64", False),  # seven: one copy is sooner
-        (42, 1000, 64, "6,64", True),  # rows that lie in different sets stay in L1
-        (24, 1024, 64, "3,32", False),  # 96 multiply-adds hide no line
-        (24, 1024, 256, "6,64", True),  # 1 MiB, which L2 holds
-        (24, 1024, 257, "6,64", False),  # rows of 4 KiB: more than half of the ways of their sets
-        (24, 4096, 32, "6,64", True),
-        (24, 4096, 65, "6,64", False),
+        (18, 1024, 64, "6,64", True, False),  # three visits, which L2 serves behind 384 multiply-adds
+        (24, 1024, 64, "6,64", True, True),  # four: the first copies
+        (36, 1024, 64, "6,64", True, True),
+        (42, 1024, 64, "6,64", False, True),  # seven: one copy is sooner
+        (42, 1000, 64, "6,64", True, True),  # rows that lie in different sets stay in L1
+        (24, 1024, 64, "3,32", False, True),  # 96 multiply-adds hide no line
+        (9, 1024, 64, "3,32", False, False),
+        (24, 1024, 256, "6,64", True, True),  # 1 MiB, which L2 holds
+        (24, 1024, 257, "6,64", False, True),  # rows of 4 KiB: more than half of the ways of their sets
+        (18, 1024, 257, "6,64", False, False),
+        (24, 4096, 32, "6,64", True, True),
+        (24, 4096, 65, "6,64", False, True),
     ],
 )
-def test_b_of_crowding_rows_is_read_in_few_visits(m: int, n: int, k: int, tile: str, is_read: bool) -> None:
-    """The model says the same of what it prices."""
+def test_b_of_crowding_rows_is_read_in_few_visits_or_copied_as_it_is_met(
+    m: int, n: int, k: int, tile: str, is_read: bool, is_copied: bool
+) -> None:
+    """The model says the same of what it prices: the device copies whether or not it may read in place."""
     height, width = map(int, tile.split(","))
     rows, columns = round_up(m, height), round_up(n, width)
     tuning = f"v1:cpu:{tile},{rows},{columns},{k},16,k_blocked,b,straight"
     gemm = Gemm(m=m, n=n, k=k)
     assert the_product(gemm, tuning).b_in_place == is_read
     found, (made,) = parse(tuning), direct_products(gemm_task_of(gemm)).products
-    assert isinstance(found, CpuTuning) and reads_b_in_place(found.plan(made.context)) == is_read
+    assert isinstance(found, CpuTuning)
+    plan = found.plan(made.context)
+    assert (reads_b_in_place(plan), copies_as_met(plan)) == (is_read or is_copied, is_copied)
 
 
 def test_b_that_each_row_meets_once_is_read_where_it_lies_however_it_crowds() -> None:

@@ -45,7 +45,8 @@ in place 0.94 of a copy's time, four to six 1.24; of 469 x 469, whose lines L1 h
 KEPT_BYTES: Final = 1024 * 1024
 """Bytes of panels of A that are kept: even from L3 they come sooner than they are packed again."""
 
-LEAST_COPIED, MOST_COPIED_BYTES = 4, 1 << 19
+LEAST_COPIED: Final = 4
+MOST_COPIED_BYTES: Final = 1 << 19
 """Visits from which on a panel of B is copied while the first of them meets it, and its bytes at the most.
 
 On an Intel Xeon, tiles of 8x48 by hand: 64x843x1104, eight visits, took 917 us in place and 734 copied so,

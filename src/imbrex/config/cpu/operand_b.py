@@ -104,12 +104,13 @@ def reads_b_in_place(plan: CpuPlan) -> bool:
     """Is B read where it lies, but where a panel crosses an image row?
 
     All panels are packed beforehand where A stays, since each is met again for every panel of A.  A panel
-    that is met once need not stay in a cache.
+    that is met once need not stay in a cache, and one that many panels of A meet is copied as the first does,
+    however its rows crowd.
     """
     gemm, t, size = plan.oriented, plan.tuning, plan.context.dtype.bytes
     multiplied = t.m_per_thread * t.n_per_thread
-    is_copied = repays_packing(plan.block_k, gemm.n * size, _visits_of_b(plan), multiplied)
-    return _has_rows_of_b(plan) and not is_copied
+    is_packed = repays_packing(plan.block_k, gemm.n * size, _visits_of_b(plan), multiplied)
+    return _has_rows_of_b(plan) and (not is_packed or (gemm.b.guarded is None and copies_as_met(plan)))
 
 
 def copies_as_met(plan: CpuPlan) -> bool:

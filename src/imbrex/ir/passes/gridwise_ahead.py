@@ -106,19 +106,15 @@ class Ahead:
 
     def _counted(self, run: Run) -> None:
         part = self.part
-        first, count = part.number(run, "first"), part.number(run, "count")
-        last = part.bound(run, "whole", first, count)
-
-        def least(into: Run, step: SSAValue, ahead: int) -> SSAValue:
-            return part.bound(into, "lesser", into.sum(step, ahead), last)
+        first, count, least = part.counted(run)
 
         def load(into: Run, step: SSAValue, ahead: int, buffer: int) -> None:
-            self._load(into, least(into, step, ahead), 0, buffer)
+            self._load(into, least(step, into, ahead), 0, buffer)
 
         def turned(into: Run, step: SSAValue) -> None:
             for position in range(self.turn):
                 ahead = partial(load, into, step, self.depth + position)
-                self._step(into, position, ahead, self.depth - 2, partial(least, into, step, position + 1))
+                self._step(into, position, ahead, self.depth - 2, partial(least, step, into, position + 1))
 
         self._scale(run, first, 0)
         for tile in range(self.depth):
@@ -133,7 +129,7 @@ class Ahead:
 
             def rest(into: Run, position: int = position, waited: int = waited) -> None:
                 ahead = partial(load, into, end, self.depth + position) if position < loading else None
-                self._step(into, position, ahead, waited, partial(least, into, end, position + 1))
+                self._step(into, position, ahead, waited, partial(least, end, into, position + 1))
 
             part.when(run, part.bound(run, "more", run.index(position), count, self.turn), rest)
         run.add(LdsBarrierOp.build())  # nothing comes to LDS after this part

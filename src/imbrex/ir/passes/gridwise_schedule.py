@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import gcd, prod
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import Attribute, SSAValue
@@ -45,6 +46,9 @@ from imbrex.view.work.pairs import Bound
 from imbrex.view.work.segment import Quantity, SegmentWalk
 from imbrex.view.work.streamk import ADDED, SPLIT, Plan, Tiles
 from imbrex.view.work.workgroup import RasterOrder
+
+StepFrom: TypeAlias = Callable[[SSAValue, Run, int], SSAValue]
+"""Emits the number of the step so many behind one."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,16 @@ class Part:
         op = BoundOp.build(operands=[first, count], result_types=[IndexType()], properties=given)
         op.result.name_hint = bound
         return into.add(op).result
+
+    def counted(self, into: Run) -> tuple[SSAValue, SSAValue, StepFrom]:
+        """The first step, how many there are, and the one so many behind a step: the last where none is."""
+        first, count = self.number(into, "first"), self.number(into, "count")
+        last = self.bound(into, "whole", first, count)
+
+        def least(step: SSAValue, into: Run, ahead: int) -> SSAValue:
+            return self.bound(into, "lesser", into.sum(step, ahead), last)
+
+        return first, count, least
 
     def loop(self, into: Run, body: Callable[[Run, SSAValue], None]) -> None:
         """Every step of this part."""

@@ -87,14 +87,10 @@ class StagedAhead:
 
     def _counted(self, run: Run) -> None:
         part = self.part
-        first, count = part.number(run, "first"), part.number(run, "count")
-        last = part.bound(run, "whole", first, count)
-
-        def least(into: Run, step: SSAValue, ahead: int) -> SSAValue:
-            return part.bound(into, "lesser", into.sum(step, ahead), last)
+        first, count, least = part.counted(run)
 
         def load(into: Run, step: SSAValue, ahead: int, operand: Operand, number: int) -> None:
-            self._load(into, least(into, step, ahead), 0, operand, number)
+            self._load(into, least(step, into, ahead), 0, operand, number)
 
         def turned(into: Run, step: SSAValue) -> None:
             for position in range(self.turn):

@@ -104,11 +104,7 @@ class TapsAhead:
         ahead.
         """
         part = self.part
-        first, count = part.number(run, "first"), part.number(run, "count")
-        last = part.bound(run, "whole", first, count)
-
-        def least(base: SSAValue, into: Run, ahead: int) -> SSAValue:
-            return part.bound(into, "lesser", into.sum(base, ahead), last)
+        first, count, least = part.counted(run)
 
         def turned(into: Run, base: SSAValue) -> None:
             for position in range(self.turn):
