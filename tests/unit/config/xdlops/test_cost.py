@@ -14,11 +14,12 @@ from imbrex.config.context import Access, GemmContext
 from imbrex.config.xdlops.best_first import BEHIND, best_first, in_order
 from imbrex.config.xdlops.cost import bound_cycles, closer_cycles, mostly_cycles, tile_cost, wave_cycles
 from imbrex.config.xdlops.legal import XDLOPS_RULES
-from imbrex.config.xdlops.loop import loop_of
+from imbrex.config.xdlops.loop import WRITTEN, loop_of
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.residency import resident_groups, waves_of_simd
 from imbrex.config.xdlops.space import wave_space
 from imbrex.dtype import BF16, F8E4M3FNUZ, F16, F32
+from imbrex.emit.bundle import device_headers
 
 ROWS = Access((8, 1), (4096.0, 1.0), (1, 0))
 GEMM = GemmContext(4096, 4096, 4096, F16, 1, ROWS, ROWS, ROWS.exchanged)
@@ -298,3 +299,8 @@ def test_residency_by_hand(tuning: XdlopsTuning, chip: str, groups: int, waves: 
     """64 + 80 registers of 512; LDS 32 KiB of 64; 128 + 104 registers; 128 sums of 256, apart; slots."""
     plan = tuning.plan(GEMM, GPU_MACHINES[chip])
     assert (resident_groups(plan), waves_of_simd(plan)) == (groups, waves)
+
+
+def test_the_device_writes_among_the_same_products_as_the_model() -> None:
+    header, (first, last, whole) = device_headers("gfx942")["device/hip/schedule.h"], WRITTEN
+    assert f"half = Products * {first} / {whole}, end = Products * {last} / {whole};" in header
