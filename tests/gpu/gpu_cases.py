@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from conv_cases import apart, convolutions, copies, gaps, images, phases
 from gpu_case import Case
-from product_cases import alignments, batches, epilogues, parts_of_k, products, scales, schedules, tunings
+from product_cases import (
+    alignments,
+    batches,
+    epilogues,
+    parts_of_k,
+    products,
+    scales,
+    schedules,
+    stored_columns,
+    tunings,
+)
 from window_cases import halo_weights, halos, lines
 
 __all__ = ["all_cases", "sample"]
@@ -16,6 +26,7 @@ MOST_FLOPS = 2 * 10**9
 def all_cases() -> list[Case]:
     found = [*products(), *batches(), *scales(), *epilogues(), *tunings(), *schedules(), *convolutions()]
     found += [
+        *stored_columns(),
         *alignments(),
         *parts_of_k(),
         *copies(),

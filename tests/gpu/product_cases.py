@@ -41,6 +41,15 @@ def products() -> Iterator[Case]:
         yield Case("gemm", Gemm(m, n, k, transpose_a=True, dtype=dtype))
 
 
+def stored_columns() -> Iterator[Case]:
+    """Columns that lie together, of tiles that are stored with some of the next one's."""
+    for n, (a, b), clusters in product(
+        (48, 80, 144, 240), ((False, False), (True, False), (True, True)), ("2,1", "1,4")
+    ):
+        tuning = f"v1:warpgroup:64,{n},64,4,1,{clusters},cooperative,{'swapped' if b else 'straight'},1"
+        yield Case("gemm", Gemm(392, 616, 200, transpose_a=a, transpose_b=b, dtype="bf16"), tuning=tuning)
+
+
 def batches() -> Iterator[Case]:
     for dtype, (m, n, k) in product(("f16", "tf32", "f32", "i8"), ((72, 136, 96), (65, 33, 17))):
         for batch in (2, 5):

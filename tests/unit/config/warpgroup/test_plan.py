@@ -428,6 +428,42 @@ def test_short_rows_cost_more_for_each_byte() -> None:
     assert [(r.count, r.is_short) for r in along_k] == [(128, False), (128, True)]
 
 
+@pytest.mark.parametrize(
+    ("columns", "stored", "swizzle"),
+    [(16, 16, 32), (48, 64, 128), (144, 160, 64), (160, 160, 64), (240, 256, 128)],
+)
+def test_columns_that_lie_together_are_stored_in_rows_of_64_bytes_at_least(
+    columns: int, stored: int, swizzle: int
+) -> None:
+    plain_b, along_k = (gemm(512, 600, 640, transpose_b=b) for b in (False, True))
+    tuning = with_(n_per_block=columns, cluster_m=1)
+    plan = tuning.plan(plain_b, MACHINE)
+    assert (plan.b_tile.d, plan.b_tile.swizzle) == (stored, swizzle)
+    assert plan.layout.b_bytes == 64 * stored * 2 and plan.tiles[1] == -(-600 // columns)
+    assert tuning.plan(along_k, MACHINE).b_tile.d == columns
+
+
+def test_columns_of_windows_are_stored_as_they_are() -> None:
+    """The next ones are at another tap, and no box has both."""
+    layouts = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
+    for y, stored in ((3, 144), (1, 160)):
+        problem = Conv2d(
+            "backward_weight", 8, 512, 7, 7, 512, y, y, pad_h=y // 2, pad_w=y // 2, dtype=F16, **layouts
+        )
+        context = context_of(backward_weight(task_of(problem).conv), F16)
+        plan = with_(n_per_block=144, cluster_m=1, swapped=False).plan(context, MACHINE)
+        assert (plan.b_tile.d, plan.copied) == (stored, (True, True)), y
+
+
+@pytest.mark.parametrize(("units", "clusters"), [(29, 29), (30, 30), (31, 29), (300, 29)])
+def test_as_many_clusters_are_launched_as_there_are_units_where_gpus_run_them(
+    units: int, clusters: int
+) -> None:
+    plan = with_(n_per_block=64, cluster_m=4).plan(gemm(4 * 128 * units, 64, 640), MACHINE)
+    assert (plan.units, plan.clusters) == (units, clusters)
+    assert MACHINE.clusters_at_a_time(4) == 29, "what waits counts on fewer"
+
+
 def test_neighbours_at_steps_of_their_own_load_more_of_l2() -> None:
     plan = with_(cluster_m=1).plan(gemm(512, 512, 32768), MACHINE)
     streams = Streams(Tunings.of(plan))

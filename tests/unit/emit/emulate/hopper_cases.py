@@ -49,6 +49,7 @@ CASES = {
     "tall tiles, walked over": gemm(
         400, 136, 72, "384,80,64,2,2,1,2,cooperative,swapped,1", transpose_b=True
     ),
+    "columns stored in whole rows": gemm(136, 200, 72, "64,80,64,2,1,2,1,cooperative,straight,1"),
     "a cluster's loads": gemm(136, 136, 200, "64,64,64,3,1,2,2,cooperative,straight,1", dtype="bf16"),
     "eight workgroups' loads, in parts that begin inside atoms": gemm(
         136, 104, 136, "64,24,64,3,1,2,4,cooperative,straight,1", transpose_b=True
