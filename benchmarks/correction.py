@@ -42,7 +42,7 @@ from imbrex.config.legal import check
 from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request
-from imbrex.config.tiles import TileSchedule
+from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.config.warpgroup.correction import (
     FARTHEST,
     FILE,
@@ -63,6 +63,8 @@ from imbrex.tuner.time_table import Time, times_in
 
 SINCE = {"split_k": "2026-11-30"}
 """Since when kernels of a schedule are as they are: their times before that are left out."""
+PADDED_SINCE = "2026-12-01"
+"""Since when tiles are stored in rows of 64 bytes, and as many clusters are launched as there are units."""
 MOST_COPIED = 0.6
 """The share of a convolution's time that the model's copies may be."""
 NEAR_BEST = 6.0
@@ -155,7 +157,17 @@ def _plan(one: Time) -> tuple[WarpgroupPlan | None, float]:
     product = _product(one.problem, one.outlined)
     if product is None or check(one.tuning, product.context, WARPGROUPS):
         return None, 0.0
-    return one.tuning.plan(product.context), product.copied_us
+    plan = one.tuning.plan(product.context)
+    if one.when < PADDED_SINCE and has_changed(plan, one.schedule):
+        return None, 0.0
+    return plan, product.copied_us
+
+
+def has_changed(plan: WarpgroupPlan, schedule: TileSchedule) -> bool:
+    """Was its kernel another one before PADDED_SINCE?"""
+    surely = plan.machine.clusters_at_a_time(plan.tuning.cluster)
+    is_dealt = schedule == DATA_PARALLEL and surely < plan.clusters
+    return is_dealt or plan.b_tile.d != plan.tuning.n_per_block
 
 
 @dataclass(frozen=True)

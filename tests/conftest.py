@@ -16,7 +16,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 from tests.effort.inlining import CALLS, INLINES
-from tests.pairs import keep_pairs
+from tests.pairs import keep_few
 from tests.quick import Quick
 
 from imbrex.build.cache import private
@@ -104,7 +104,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    keep_pairs(config, items)
+    keep_few(config, items)
 
 
 def pytest_collection_finish() -> None:

@@ -1,5 +1,5 @@
 """Few cases of many: of a test with three parameters and more those that have every pair of values between
-them, of other tests those that a function here names.
+them, of other tests those that a function here names, and of all that take long (halved.txt) every other one.
 
 What breaks a kernel is seldom one case alone, and never needs all.  IMBREX_TESTS=all runs every case.
 """
@@ -7,22 +7,57 @@ What breaks a kernel is seldom one case alone, and never needs all.  IMBREX_TEST
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations, product
+from pathlib import Path
 from typing import Any, TypeVar
+from zlib import crc32
 
 import pytest
 
-__all__ = ["fewest", "in_turn", "keep_pairs", "one_in", "one_of", "seen_here"]
+__all__ = ["fewest", "halved", "in_turn", "keep_few", "one_in", "one_of", "seen_here"]
+
+HALVED = Path(__file__).with_name("halved.txt")
+"""Functions of tests, `unit.test_x.test_y`, that all together take a quarter of the time of all."""
 
 Pairs = frozenset[tuple[tuple[Any, str], ...]]
 Row = TypeVar("Row")
 
 
-def keep_pairs(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselects the cases whose pairs others have; none where nothing else would be left."""
+def keep_few(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselects the cases whose pairs others have, then of functions that take long every other case; none
+    where nothing else would be left.
+    """
     if os.environ.get("IMBREX_TESTS") == "all":
         return
+    for gone in (_with_pairs_of_others, _halves):
+        dropped = gone(items)
+        if dropped and len(dropped) < len(items):
+            config.hook.pytest_deselected(items=[item for item in items if item in dropped])
+            items[:] = [item for item in items if item not in dropped]
+
+
+def halved() -> frozenset[str]:
+    """The functions of whose cases every other one runs."""
+    return frozenset(line for line in HALVED.read_text("utf-8").splitlines() if not line.startswith("#"))
+
+
+def _halves(items: Iterable[pytest.Item]) -> set[pytest.Item]:
+    """Half of the cases of each function of halved.txt that has two here, in an order that says nothing of
+    parameters.
+    """
+    cases, names = defaultdict[str, list[pytest.Item]](list), halved()
+    for item in items:
+        path, _, rest = item.nodeid.partition("[")[0].partition(".py::")
+        name = f"{path.removeprefix('tests/').replace('/', '.')}.{rest.rpartition('::')[2]}"
+        if name in names:
+            cases[name].append(item)
+    in_order = (sorted(of, key=lambda item: crc32(item.nodeid.encode())) for of in cases.values())
+    return {item for of in in_order for item in of[1::2]}
+
+
+def _with_pairs_of_others(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     cases: dict[str, dict[pytest.Item, Pairs]] = {}
     for item in items:
         callspec = getattr(item, "callspec", None)
@@ -30,10 +65,7 @@ def keep_pairs(config: pytest.Config, items: list[pytest.Item]) -> None:
             values = [(key, str(value)) for key, value in sorted(callspec.params.items())]
             of_test = cases.setdefault(item.nodeid.partition("[")[0], {})
             of_test[item] = frozenset(combinations(values, 2))
-    gone = {item for of_test in cases.values() for item in of_test.keys() - _fewest(of_test)}
-    if gone and len(gone) < len(items):
-        config.hook.pytest_deselected(items=[item for item in items if item in gone])
-        items[:] = [item for item in items if item not in gone]
+    return {item for of_test in cases.values() for item in of_test.keys() - _fewest(of_test)}
 
 
 def seen_here(cases: Iterable[str], elsewhere: Collection[str]) -> list[str]:

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable, Collection
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from tests import quick
+from tests import pairs, quick
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -29,13 +30,14 @@ def test_control_a_pattern_that_leaves_tests_out() -> None:
     assert "unit/build/cache" in left_out([".*", "build"])
 
 
-def test_what_is_not_quick_exists() -> None:
+@pytest.mark.parametrize("names", [quick.names, pairs.halved])
+def test_what_is_said_of_functions_is_of_some_that_exist(names: Callable[[], Collection[str]]) -> None:
     functions = {
         (".".join(file.relative_to(TESTS).with_suffix("").parts), name)
         for file in TESTS.rglob("test_*.py")
         for name in re.findall(r"def (test_\w+)", file.read_text("utf-8"))
     }
-    parts = {n: re.fullmatch(r"(.*?)(?:\.Test\w*)?\.(test_\w+)", n) for n in quick.names()}
+    parts = {n: re.fullmatch(r"(.*?)(?:\.Test\w*)?\.(test_\w+)", n) for n in names()}
     unknown = [n for n, found in parts.items() if found is None or found.groups() not in functions]
     assert [n for n in unknown if not n.startswith("lit.")] == []
 

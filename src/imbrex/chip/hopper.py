@@ -39,6 +39,7 @@ SM_90A: Final = GpuMachine(
     # A cluster lies in one of the GPU's parts, not all of which have a multiple of 4 multiprocessors (CUTLASS
     # counts on so many); of 8, two lie in each part that has 16.
     cluster_residents={2: 132, 4: 116, 8: 112},
+    usual_residents={4: 120, 8: 120},  # an H200 of 2026-12-01, asked by cuOccupancyMaxActiveClusters
     work_items=WorkItems((4, 2), lanes_along_k=True, reads_ahead=True),
 )
 NVIDIA: Final = (SM_90A,)

@@ -147,7 +147,7 @@ class GpuMachine:
     units: by the bits of a float that a product reads, where products are not added one by one, each sum
     rounded to nearest.
     cluster_residents: workgroups of clusters of a size that surely run at a time, where they are not all that
-    there are multiprocessors for.
+    there are multiprocessors for; usual_residents: those that do on GPUs that were asked.
     l2, slots, rates, device, code, multiprocessor, warpgroup_rates, lane_rates: None where nothing is known
     of them.
     like: the chip whose matrix instructions it has, where they are another's.
@@ -183,6 +183,7 @@ class GpuMachine:
     warpgroup_rates: WarpgroupRates | None = field(default=None, hash=False)
     lane_rates: LaneRates | None = None
     cluster_residents: Mapping[int, int] = field(default_factory=lambda: dict[int, int](), hash=False)
+    usual_residents: Mapping[int, int] = field(default_factory=lambda: dict[int, int](), hash=False)
     work_items: WorkItems = USUAL
     like: str = ""
 
@@ -199,8 +200,20 @@ class GpuMachine:
         """Has it all that kernels of warpgroups are made of?"""
         return self.has_wgmma and self.has_tensor_maps and self.has_clusters
 
+    def clusters_dealt(self, units: int, size: int) -> int:
+        """Clusters that are launched for units of work that do not wait for each other.
+
+        One each, where GPUs usually run so many at a time: where one does not, some come after the others,
+        which takes about as long as second units of those.
+        """
+        return units if units <= self.clusters_usually(size) else self.clusters_at_a_time(size)
+
+    def clusters_usually(self, size: int) -> int:
+        """Clusters of so many workgroups that run at a time on GPUs that were asked."""
+        return max(self.clusters_at_a_time(size), self.usual_residents.get(size, 0) // size)
+
     def clusters_at_a_time(self, size: int) -> int:
-        """Clusters of so many workgroups that run at a time, one workgroup a multiprocessor."""
+        """Clusters of so many workgroups that surely run at a time, one workgroup a multiprocessor."""
         workgroups = self.cluster_residents.get(size, self.compute_units)
         return max(1, min(self.compute_units, workgroups) // size)
 

@@ -28,7 +28,7 @@ from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.shares import SectionColumns, shares
 from imbrex.config.warpgroup.steps import Streams, norm
 from imbrex.config.warpgroup.traffic import memory_bytes, read_apart_bytes, scattered_bytes
-from imbrex.config.warpgroup.tunings import Column, Tunings, at_a_time
+from imbrex.config.warpgroup.tunings import Column, Tunings, dealt
 from imbrex.view.work.streamk import Mode, Tiles, goes_abreast
 
 __all__ = [
@@ -182,14 +182,14 @@ class Scheduled:
     def _whole(self) -> Costs:
         """Full rounds, and one of those that are left."""
         of, size = self.tunings, self.tunings.cluster
-        full, rest = np.divmod(of.units, of.resident)
-        all_at_a_time, last = self.streams.at(of.resident * size), self.streams.at(rest * size)
+        full, rest = np.divmod(of.units, of.dealt)
+        all_at_a_time, last = self.streams.at(of.dealt * size), self.streams.at(rest * size)
         rounds = all_at_a_time.tile + (full - 1) * all_at_a_time.next_tile
         rounds = rounds + np.where(rest > 0, last.next_tile, 0.0)
         spent = np.where(full > 0, rounds, last.tile)
         longest = (full + (rest > 0)) * of.numbers.k_iterations
-        cycles = self._in_all(spent, np.minimum(of.units, of.resident) * size)
-        return Costs(cycles, of.resident, longest, np.zeros_like(longest), np.zeros_like(spent))
+        cycles = self._in_all(spent, np.minimum(of.units, of.dealt) * size)
+        return Costs(cycles, of.dealt, longest, np.zeros_like(longest), np.zeros_like(spent))
 
     def _clustered(self, parts: Column) -> Costs:
         """cluster_k: clusters in rounds, each of so many parts of K of one unit, which pass their sums on
@@ -197,7 +197,7 @@ class Scheduled:
         """
         of, rates, numbers = self.tunings, self.rates, self.tunings.numbers
         size = parts * of.cluster
-        rounds = -(-of.units // at_a_time(size, of.machine))
+        rounds = -(-of.units // dealt(size, of.units, of.machine))
         step = self.streams.at(of.units * size / rounds, of.units / rounds, parts).step
         share = -(-numbers.k_iterations // parts)
         fix_up = rates.gathering + (parts - 1) / parts * numbers.sums_bytes / rates.gathered_bytes

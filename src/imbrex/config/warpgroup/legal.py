@@ -82,7 +82,9 @@ def phases(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
 
 
 def columns_together(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
-    """B's columns, where they lie together, are whole permuted rows."""
+    """B's columns, where they lie together, are whole permuted rows; even where they are counted up to such,
+    an H200 takes up to half as long again to multiply an odd multiple of 8.
+    """
     n, least = plan.tuning.n_per_block, SWIZZLES[-1] // plan.context.dtype.bytes
     if plan.b_major == "d" and n % least:
         yield f"n_per_block {n} is not a multiple of {least}, as columns that lie together in memory want"

@@ -13,7 +13,7 @@ deals out units, which are the tiles of one cluster.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, prod
 from typing import ClassVar, Final
 
 from imbrex.cached import cached_property
@@ -33,12 +33,17 @@ __all__ = [
     "WarpgroupPlan",
     "WarpgroupTuning",
     "divides",
+    "is_padded",
     "major_of",
     "shared_tile",
     "step_of_channels",
     "stretch",
 ]  # fmt: skip
 
+LEAST_ROW_BYTES: Final = 64
+"""Rows of shared memory that columns which lie together are counted up to: by rows of 32 bytes kernels of an
+H200 took up to 1.3 times as long, by rows of 64 as long as by 128 (docs/history_hopper.md).
+"""
 LEAST_STAGES: Final = 2
 """Stages of a ring: one is filled while another is read."""
 CLUSTERS: Final = (1, 2, 4, 8)
@@ -103,7 +108,7 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
     @property
     def clusters(self) -> int:
         """How many are launched, where each computes whole units."""
-        return min(self.units, self.machine.clusters_at_a_time(self.tuning.cluster))
+        return self.machine.clusters_dealt(self.units, self.tuning.cluster)
 
     @property
     def workgroups(self) -> int:
@@ -114,13 +119,13 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
     def a_tile(self) -> SharedTile:
         """One stage of A."""
         t, c = self.tuning, self.oriented
-        return stage_tile(t.k_per_block, t.m_per_block, c.k, c.m, c.a, c.dtype, "a")
+        return stage_tile(t.k_per_block, t.m_per_block, c, "a")
 
     @cached_property
     def b_tile(self) -> SharedTile:
         """One stage of B."""
         t, c = self.tuning, self.oriented
-        return stage_tile(t.k_per_block, t.n_per_block, c.k, c.n, c.b, c.dtype, "b")
+        return stage_tile(t.k_per_block, t.n_per_block, c, "b")
 
     @cached_property
     def turned(self) -> tuple[bool, bool]:
@@ -149,12 +154,10 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
     @cached_property
     def copied(self) -> tuple[bool, bool]:
         """Does the copy engine bring A, B: rows of shared memory that lie together in memory as well?"""
-        c, size = self.oriented, self.context.dtype.bytes
+        c = self.oriented
         parts = zip((c.a, c.b), (c.m, c.n), (self.a_tile, self.b_tile), self.turned, strict=True)
         a, b = (
-            max(access.vector) * size >= VECTOR_BYTES
-            and access.is_boxed
-            and not (turned or _is_cut(access, tile, (c.k, whole)))
+            comes_in_boxes(access, c.dtype) and not (turned or _is_cut(access, tile, (c.k, whole)))
             for access, whole, tile, turned in parts
         )
         return a, b
@@ -167,8 +170,7 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
     @property
     def layout(self) -> SharedLayout:
         """Shared memory, with room for the widest pieces of C."""
-        t, size = self.tuning, self.context.dtype.bytes
-        a, b = (d * t.k_per_block * size for d in (t.m_per_block, t.n_per_block))
+        t, a, b = self.tuning, self.a_tile.bytes, self.b_tile.bytes
         return SharedLayout(a, b, t.stages, t.consumers, PIECE_BYTES, takes_turns=t.pingpong)
 
     @property
@@ -178,19 +180,54 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
         return WarpgroupBlock(self.tuning, a.read_dim, b.read_dim, self.clusters)
 
 
-def stage_tile(k: int, d: int, ks: int, ds: int, access: Access, dtype: DType, which: Side) -> SharedTile:
-    """A stage (k, d) of an operand of ks x ds elements, by how it lies in memory."""
-    along = access.read_dim
-    return shared_tile(k, d, dtype.bytes, along == 1, stretch(access, along, (ks, ds)[along]), which)
+def stage_tile(k: int, d: int, context: GemmContext, which: Side) -> SharedTile:
+    """A stage (k, d) of an operand, by how it lies in memory."""
+    access, extent = (context.a, context.m) if which == "a" else (context.b, context.n)
+    along, dtype = access.read_dim, context.dtype
+    together = stretch(access, along, (context.k, extent)[along])
+    padded = is_padded(access, (context.g, context.k, extent), dtype)
+    return shared_tile(k, d, dtype.bytes, along == 1, together, which, is_padded=padded)
+
+
+def comes_in_boxes(access: Access, dtype: DType) -> bool:
+    """Has the operand boxes, of whole vectors, that the copy engine may bring?"""
+    return max(access.vector) * dtype.bytes >= VECTOR_BYTES and access.is_boxed
+
+
+def is_padded(access: Access, sizes: tuple[int, int, int], dtype: DType) -> bool:
+    """May tiles of an operand be stored with some of the next tile's rows or columns?  Not where those are at
+    another tap of a window.  sizes: g, k, and rows or columns.
+    """
+    if access.read_dim != 1 or access.repeats(prod(sizes)):
+        return False
+    return stretch(access, 1, sizes[2]) == inf and comes_in_boxes(access, dtype)
+
+
+def in_whole_rows(columns: int, element_bytes: int, row_bytes: int) -> int:
+    """Columns that so many are stored with: whole rows, or one of the shortest.  What is beyond a tile comes
+    from memory, and is not multiplied.
+    """
+    size, shortest = columns * element_bytes, SWIZZLES[-1]
+    return round_up(size, row_bytes if size > shortest else shortest) // element_bytes
 
 
 def shared_tile(
-    k: int, d: int, element_bytes: int, reads_d: bool, together: float = inf, which: Side = "b"
+    k: int,
+    d: int,
+    element_bytes: int,
+    reads_d: bool,
+    together: float = inf,
+    which: Side = "b",
+    *,
+    is_padded: bool = False,
 ) -> SharedTile:
     """A stage of an operand.  reads_d: rows or columns lie together in global memory, not k; `together`: so
-    many of them, as the channels at one tap of a window.  which: A may be in registers.
+    many of them, as the channels at one tap of a window.  which: A may be in registers.  is_padded: those
+    that lie together in shared memory, too, are counted up to whole rows of it.
     """
     major = major_of(reads_d, element_bytes, which)
+    if major == "d":
+        d = in_whole_rows(d, element_bytes, LEAST_ROW_BYTES if is_padded else SWIZZLES[-1])
     swizzle = swizzle_of(
         d if major == "d" else k, element_bytes, together if (major == "d") == reads_d else inf
     )

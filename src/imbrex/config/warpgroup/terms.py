@@ -98,15 +98,16 @@ def terms(scheduled: Scheduled) -> Terms:
         scheduled = Scheduled(tunings, scheduled.mode, scheduled.workgroups)
     of, is_shared = scheduled.tunings, scheduled.mode != "data_parallel"
     started = scheduled.costs.clusters if is_shared else of.units
-    step = scheduled.streams.at(np.minimum(started, of.resident) * of.cluster)
-    full, last = np.divmod(of.units, of.resident)
+    resident = of.resident if is_shared else of.dealt
+    step = scheduled.streams.at(np.minimum(started, resident) * of.cluster)
+    full, last = np.divmod(of.units, resident)
     return Terms(
         **_of_tunings(of),
         mode=np.full(len(of), CLUSTERED.index(scheduled.mode)),
         clusters=np.log2(1 + scheduled.workgroups),
         filled=np.asarray(step.active) / WARPGROUPS.compute_units,
         rounds=np.log2(1 + full),
-        last_round=last / of.resident,
+        last_round=last / resident,
         **_of_step(step),
         **_of_cycles(scheduled, step),
         **_of_rows(step),

@@ -19,7 +19,7 @@ from imbrex.config.warpgroup.plan import WarpgroupPlan
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.tile import Tile
 
-__all__ = ["Column", "Numbers", "OperandNumbers", "Tunings", "at_a_time"]
+__all__ = ["Column", "Numbers", "OperandNumbers", "Tunings", "at_a_time", "dealt"]
 
 Column: TypeAlias = npt.NDArray[Any]
 """A number for each tuning."""
@@ -138,6 +138,11 @@ class Tunings:
         return at_a_time(self.cluster, self.machine)
 
     @cached_property
+    def dealt(self) -> Column:
+        """Clusters that run at a time where none waits for another."""
+        return dealt(self.cluster, self.units, self.machine)
+
+    @cached_property
     def row_blocks(self) -> Column:
         """Units, each the tiles of one cluster, along the rows."""
         return -(-self.numbers.tall // self.cluster_m)
@@ -158,6 +163,18 @@ def _columns(names: Sequence[str], of: Sequence[object], which: Column) -> Itera
 
 
 def at_a_time(cluster: Column, machine: GpuMachine) -> Column:
-    """Clusters of so many workgroups that run at a time."""
+    """Clusters of so many workgroups that surely run at a time."""
+    return _by_size(cluster, machine.clusters_at_a_time)
+
+
+def dealt(cluster: Column, units: Column, machine: GpuMachine) -> Column:
+    """Clusters of so many workgroups that run at a time where none waits for another, as many as there are
+    units where a GPU usually runs those.
+    """
+    surely, usually = at_a_time(cluster, machine), _by_size(cluster, machine.clusters_usually)
+    return np.where(units <= usually, usually, surely)
+
+
+def _by_size(cluster: Column, clusters: Callable[[int], int]) -> Column:
     sizes, which = np.unique(cluster, return_inverse=True)
-    return np.array([machine.clusters_at_a_time(int(size)) for size in sizes], np.int64)[which]
+    return np.array([clusters(int(size)) for size in sizes], np.int64)[which]

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeVar
 from imbrex.chip import COPY_BYTES, VECTOR_BYTES
 from imbrex.config.access import access_of
 from imbrex.config.halo.plan import HaloTuning
-from imbrex.config.warpgroup.plan import WarpgroupTuning, shared_tile, stretch
+from imbrex.config.warpgroup.plan import WarpgroupTuning, is_padded, shared_tile, stretch
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.index.digits import row_major
@@ -54,16 +54,19 @@ def stage(
         size, tiles, parts = grid.n_per_block, grid.n_blocks, row_parts
     buffer, map = operand(op, which, reader)
     dtype = buffer.dtype
-    together = stretch(access_of(map, dtype), read_dim, dict(map.upper)[("gemmK", own)[read_dim]])
-    side: Side = which if isinstance(op.tuning_, WarpgroupTuning) else "b"  # windows come as wgmma reads them
-    tile = shared_tile(grid.k_per_block, size, dtype.bytes, read_dim == 1, together, side)
+    known, is_product = access_of(map, dtype), isinstance(op.tuning_, WarpgroupTuning)
+    together = stretch(known, read_dim, dict(map.upper)[("gemmK", own)[read_dim]])
+    side: Side = which if is_product else "b"  # windows come as wgmma reads them
+    sizes = (dict(map.upper).get("gemmG", 1), dict(map.upper)["gemmK"], dict(map.upper)[own])
+    padded = is_product and is_padded(known, sizes, dtype)
+    tile = shared_tile(grid.k_per_block, size, dtype.bytes, read_dim == 1, together, side, is_padded=padded)
     turned = read_dim == 1 and tile.major == "k"
     if turned:
         found = Refused(f"{own} lies together in memory, and wgmma takes {dtype} along k only")
     else:
-        found = access(map, tile, dtype, parts, d_name=own, tiles=tiles)
+        found = access(map, tile, dtype, parts, d_name=own, tiles=tiles, columns=size)
     if isinstance(found, Refused):
-        found = _lanes(map, own, tile, (grid.k_steps, tiles), dtype, found.reason)
+        found = _lanes(map, own, tile, (grid.k_steps, tiles), size, dtype, found.reason)
         if turned and dtype.bytes >= COPY_BYTES:
             found = replace(found, width=1, along="d")  # past the registers, each to a place of its own
     return Stage(buffer, tile, found, residency, parts if not isinstance(found, Lanes) else 1)
@@ -80,14 +83,16 @@ def raster(op: WarpgroupGemmOp, tuning: HaloTuning, reader: Reader) -> tuple[Sta
     return Stage(buffer, found.tile, found.box), found.tile
 
 
-def _lanes(map: Map, own: str, tile: SharedTile, counts: tuple[int, int], dtype: DType, reason: str) -> Lanes:
-    """Ordinary loads of a tile (k, d) of `counts` steps and tiles."""
+def _lanes(
+    map: Map, own: str, tile: SharedTile, counts: tuple[int, int], apart: int, dtype: DType, reason: str
+) -> Lanes:
+    """Ordinary loads of a tile (k, d) of `counts` steps and tiles, which begin `apart` along d."""
     k, d, major, (steps, tiles), widest = tile.k, tile.d, tile.major, counts, VECTOR_BYTES // dtype.bytes
-    grown = grown_over(map, {"gemmK": k * steps, own: d * tiles})
+    grown = grown_over(map, {"gemmK": k * steps, own: apart * (tiles - 1) + d})
     at: dict[str, Lin] = {
         "gemmG": var("batch", dict(map.upper).get("gemmG", 1)),
         "gemmK": var("step", steps) * k + var("k", k),
-        own: var("tile", tiles) * d + var("d", d),
+        own: var("tile", tiles) * apart + var("d", d),
     }
     point = grown.at([at[dim.name] for dim in grown.upper])
     widths = {  # a vector lies in one tile

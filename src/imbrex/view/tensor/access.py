@@ -34,17 +34,20 @@ def access(
     parts: int = 1,
     d_name: str | None = None,
     tiles: int = 1,
+    columns: int | None = None,
 ) -> Box | Walk | Refused:
     """How TMA fills `tile`; a reason where it cannot.
 
     map: the operand's own, not grown to whole tiles, from (gemmG?, gemmK, gemmM | gemmN) to a compact array.
     parts: the workgroups of a cluster that each load a part of the tile, for all of them.
-    tiles: along d, where there are more than the operand needs.
+    tiles: along d, where there are more than the operand needs.  columns: from one of them to the next, where
+    a tile is stored with more of them than are its own.
     """
     assert dtype.bytes == tile.element_bytes, (dtype, tile)
     sizes = dict(map.upper)
     d_name = d_name or next(n for n in sizes if n not in ("gemmG", K_NAME))
-    tiling = Tiling(map, tile, parts, K_NAME, d_name, max(tiles, -(-sizes[d_name] // tile.d)))
+    columns = columns or tile.d
+    tiling = Tiling(map, tile, parts, K_NAME, d_name, max(tiles, -(-sizes[d_name] // columns)), columns)
     if isinstance(tiling.runs, Refused):
         return tiling.runs
     runs, variables, reasons = tiling.runs, tiling.variables, list[list[str]]()

@@ -38,7 +38,9 @@ class Run:
 
 @dataclass(frozen=True)
 class Tiling:
-    """tile (k, d) over the upper dims k_name and d_name of a map; `tiles` of them along d."""
+    """tile (k, d) over the upper dims k_name and d_name of a map; `tiles` of them along d.  columns: from one
+    of them to the next along d, where a tile is stored with more of them than are its own.
+    """
 
     map: Map
     tile: SharedTile
@@ -46,6 +48,7 @@ class Tiling:
     k_name: str
     d_name: str
     tiles: int
+    columns: int
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -74,7 +77,7 @@ class Tiling:
         """The sizes of the upper dims in whole tiles."""
         return self.sizes | {
             self.k_name: self.steps * self.tile.k,
-            self.d_name: self.tiles * self.tile.d,
+            self.d_name: (self.tiles - 1) * self.columns + self.tile.d,
         }
 
     @property
@@ -106,7 +109,7 @@ class Tiling:
         at = {
             BATCH: batch,
             self.k_name: step * self.tile.k + part * k_apart + block.k0 + along_k,
-            self.d_name: tile * self.tile.d + part * d_apart + block.d0 + along_d,
+            self.d_name: tile * self.columns + part * d_apart + block.d0 + along_d,
         }
         return Run(at, rows, self.tile.row, block.byte_offset, bytes_apart)
 

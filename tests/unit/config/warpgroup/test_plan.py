@@ -413,7 +413,7 @@ def test_rows_of_planes_that_begin_elsewhere_at_each_tap_are_no_box(
 
 def test_short_rows_cost_more_for_each_byte() -> None:
     """Along the columns of plain B each is a request of its own, as an H200 has shown: of tiles of 128 and
-    192 columns, and those between, which have rows of 32 and 64 bytes.
+    192 columns, and those between, which have rows of 64 bytes, or would have some of 32.
     """
     c = gemm(4096, 4096, 1024, transpose_b=False)
     long, short = (shared_tile(64, d, 2, reads_d=True) for d in (128, 144))
@@ -423,7 +423,7 @@ def test_short_rows_cost_more_for_each_byte() -> None:
     widths = (128, 144, 160, 192)
     tunings = Tunings.of(*(with_(n_per_block=n).plan(c, MACHINE) for n in widths))
     copies = dict(zip(widths, Streams(tunings).copies, strict=True))
-    assert copies[128] < copies[192] < copies[160] < copies[144]
+    assert copies[128] < copies[192] < copies[160] == copies[144]
     along_k = [rows_of(c.a, shared_tile(k, 128, 2, reads_d=False), c.m, c) for k in (64, 32)]
     assert [(r.count, r.is_short) for r in along_k] == [(128, False), (128, True)]
 

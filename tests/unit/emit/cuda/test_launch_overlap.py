@@ -52,7 +52,7 @@ def test_a_short_product_begins_before_what_is_ahead_of_it_has_ended() -> None:
 
 
 def test_owners_that_wait_for_one_after_the_other_come_after_what_is_ahead() -> None:
-    (problem,) = parse_problem("gemm -t f16 -m 256 -n 256 -k 8192 -transB 1")
+    (problem,) = parse_problem("gemm -t f16 -m 512 -n 512 -k 8192 -transB 1")
     together = (("cluster_k:4", True), ("split_k", True))
     for schedule, found in (("stream_k", False), ("two_tile", False), *together):
         request = Request(problem, GPU_MACHINES["sm_90a"], "sm_90a", schedule=parse_schedule(schedule))

@@ -79,7 +79,7 @@ def test_what_is_within_the_limits() -> None:
 
 @pytest.mark.parametrize("wrong", [{"strides": (64,)}, {"sizes": (96, 128)}, {"base": 8}])
 def test_a_check_sees_another_element(wrong: dict[str, object]) -> None:
-    tiling = Tiling(MAP, TILE, 1, "gemmK", "gemmM", 2)
+    tiling = Tiling(MAP, TILE, 1, "gemmK", "gemmM", 2, TILE.d)
     runs = tiling.runs
     assert isinstance(runs, tuple)
     assert differs(box(), MAP, runs, tiling.variables, None) is None
