@@ -48,6 +48,8 @@ class Prices:
     load: float = 0.06  # a vector of B
     piece: float = 8.0  # a row's elements of one panel, cut from an A whose rows are k; of narrow ones less
     alike: float = 8.0  # the same of elements that panels hold as they are
+    crowded_byte: float = 0.0  # a byte of such an A beyond L2 whose rows crowd, for each block of columns
+    crowded_copy: float = 0.0  # the same of one that is B, copied as it is met, for each block of rows
     sum: float = 2.0  # an accumulator that goes to memory
     row: float = 4.0  # a row of them, whose place in A is looked up
     read_in_place: float = 0.9  # a vector of B that straddles cache lines
@@ -74,6 +76,7 @@ class Prices:
     tile: Level = Level(0.01, 0.03, 0.08)
     near: float = 0.6  # of L1, what a panel of B that stays may take
     least_step: int = 192  # k of a step, at least, that is tried
+    slow_steps: range = range(0)  # k of steps that are not, of an A that is cut from rows of k
     feed: float = 0.06  # a byte of one that is larger, behind the multiply-adds
     returning: float = 0.0  # a byte of a packed A that stays and that L1 has no place for, each time
     passing: float = 0.033  # a byte of B that all rows meet at once, behind the multiply-adds
@@ -109,6 +112,8 @@ MESH_PRICES = replace(
     sum=1.8,
     piece=4.46,
     alike=4.46,
+    crowded_byte=0.4,
+    crowded_copy=1.2,
     placed=7.37,
     feed=0.038,
     stream=Level(0.001, 0.03, 0.04),
@@ -120,6 +125,7 @@ MESH_PRICES = replace(
     scattered_row=85.0,
     put_down=0.12,
     least_step=128,
+    slow_steps=range(161, 256),
     met=0.01,
     met_row=0.045,
     narrower=0.5,
@@ -133,6 +139,8 @@ virtual machine of an Emerald Rapids; those of L3 and memory set by hand, as pic
 and `put_down` for 27 products of 4 to 64 rows, whose picks are 7.2 % behind the best of nine, 7.9 without it,
 and `begun` and `arrival` for outer products on one thread and two, of which such rows take 70 to 210 cycles
 each, and rows of tiles where B stays 26 to 60.
+`crowded_byte`, `crowded_copy` and `slow_steps` were set for products of 768 to 2048 rows whose transposed A
+crowds: steps of 192 and 224 k took up to a tenth longer than of 160 and of 256, not explained.
 `broadcast`, `feed`, `apart.l2` and what stands from `least_step` on were set for 36 products of 4 to 113
 rows and some ten tunings of each, of which the model's first is 3 % behind the best in the mean, 10 % before.
 """

@@ -28,7 +28,7 @@ from imbrex.config.cpu.copies import copied_along_k, rate
 from imbrex.config.cpu.crowding import crowds, reads_runs_by_tiles
 from imbrex.config.cpu.met import has_runs, met, run_of_steps
 from imbrex.config.cpu.operand_b import PAGES_AT_HAND, operand_b, reads_b_in_place, reads_of_b
-from imbrex.config.cpu.passing import array_bytes, is_far, missed, passing
+from imbrex.config.cpu.passing import array_bytes, crowded_bytes, is_far, missed, passing
 from imbrex.config.cpu.plan import LEAST_RUN, MOST_RUNS, CpuPlan
 from imbrex.config.cpu.result import PAGE, awaited, stored
 from imbrex.config.cpu.shown import is_cut_at_edges, lies_whole
@@ -167,13 +167,14 @@ def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
     elements, columns = gemm.m * gemm.k, summed_columns(plan, machine)
     visits = -(-(gemm.n - columns) // t.n_per_thread) + (columns > 0)
     passes = plan.blocks[1] if t.stationary == "a" else visits
+    anew = passes * crowded_bytes(gemm.a, elements, gemm.m, plan, machine) * prices.crowded_byte
     if reads_a_in_place(plan) or plan.reads_columns:
         size = plan.context.dtype.bytes
         panel = plan.panel_k * t.n_per_thread * size
         held = plan.block_rows * plan.block_k * size + panel
         again = (passes - 1) * rate(held, machine, prices.flow)
         unforeseen = max(0, t.m_per_thread - FORESEEN) if columns == gemm.n else 0
-        first = _columns_in_place(plan, machine, passes) if plan.reads_columns else 0.0
+        first = _columns_in_place(plan, machine, passes) + anew if plan.reads_columns else 0.0
         if columns == gemm.n and is_far(array_bytes(gemm.a, elements * size, plan), machine):
             first += (plan.k_iterations - 1) * gemm.m * prices.anew
         return first + elements * size * (prices.flow.l2 + again + unforeseen * prices.unforeseen)
@@ -182,7 +183,7 @@ def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
         return packed * elements * _a_of_tiles(plan, machine, tiles)
     if t.a_layout == "k_major":
         piece = prices.alike if plan.element == plan.context.dtype else prices.piece
-        return passes * elements / t.m_per_thread / t.together**0.5 * piece
+        return passes * elements / t.m_per_thread / t.together**0.5 * piece + anew
     if plan.packs_a_once and not has_runs(plan):
         held = plan.block_rows * plan.panel_k * plan.element.bytes + plan.b_panel_bytes
         again = (passes - 1) * plan.element.bytes * rate(held, machine, prices.flow)

@@ -8,7 +8,7 @@ from imbrex.config.cpu.columns import summed_columns
 from imbrex.config.cpu.copies import copied, copied_along_k, rate
 from imbrex.config.cpu.crowding import is_copied_as_met, repays_packing
 from imbrex.config.cpu.met import has_runs
-from imbrex.config.cpu.passing import array_bytes, passing
+from imbrex.config.cpu.passing import array_bytes, crowded_bytes, passing
 from imbrex.config.cpu.plan import CpuPlan
 from imbrex.config.cpu.result import PAGE
 from imbrex.config.cpu.shown import is_cut_at_edges, lies_whole
@@ -30,6 +30,9 @@ def operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
     packed = plan.blocks[0] * lines_of_b(plan, machine) * gemm.k / t.vector_lanes * price
     packed += 0.0 if is_in_place else plan.blocks[0] * _far_rows(plan, machine) + _put_down(plan, machine)
     each = (_b_along_k if gemm.b.run[0] > gemm.b.run[1] else _b_price)(plan, prices)
+    if is_in_place and t.swapped and copies_as_met(plan):
+        crowded = crowded_bytes(gemm.b, gemm.k * gemm.n, gemm.n, plan, machine)
+        packed += plan.blocks[0] * crowded * prices.crowded_copy
     columns = plan.blocks[0] * summed_columns(plan, machine) * gemm.k / t.vector_lanes * each
     if CPU_UNITS[t.unit].tiles is not None:  # what passes by is in `tile_feed`
         return packed

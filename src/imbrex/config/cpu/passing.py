@@ -6,9 +6,10 @@ from typing import Final
 
 from imbrex.chip import CpuMachine
 from imbrex.config.context import Access
+from imbrex.config.cpu.crowding import spreads
 from imbrex.config.cpu.plan import CpuPlan
 
-__all__ = ["L3_PARTS", "array_bytes", "is_far", "missed", "passing"]
+__all__ = ["L3_PARTS", "array_bytes", "crowded_bytes", "is_far", "missed", "passing"]
 
 L3_PARTS: Final = 4
 """Parts of L3, of which one is a core's: others, or guests of the machine, have theirs."""
@@ -42,3 +43,14 @@ def is_far(array_bytes: float, machine: CpuMachine) -> bool:
 def array_bytes(of: Access, matrix_bytes: float, plan: CpuPlan) -> float:
     """Bytes of a whole array, of all g; where that is not known, of as many such matrices."""
     return of.elements * plan.context.dtype.bytes or matrix_bytes * plan.context.g
+
+
+def crowded_bytes(of: Access, elements: int, row: int, plan: CpuPlan, machine: CpuMachine) -> float:
+    """Bytes of a matrix of so many elements, of rows of `row` that crowd, which come from beyond L2 each time
+    that it is read in pieces of its rows; none of other matrices, nor where panels hold other elements.
+    """
+    size = plan.context.dtype.bytes
+    if plan.element != plan.context.dtype or spreads(row * size):
+        return 0.0
+    whole = elements * size
+    return whole * missed(array_bytes(of, whole, plan), machine)

@@ -114,6 +114,8 @@ def _oriented(context: GemmContext, machine: CpuMachine, swapped: bool, unit: Cp
     layout: PanelLayout = "k_blocked" if has_rows else "k_major"
     orders: tuple[Stationary, ...] = ("a", "b")
     k_blocks = _k_blocks(gemm.k, lanes * unit.packed, machine, unit)
+    if layout == "k_major" and unit == FMA:
+        k_blocks = [k for k in k_blocks if k not in machine.prices.slow_steps] or k_blocks
     for rows, columns in register_tiles(gemm, machine, lanes, unit):
         m_blocks, n_blocks = _edges(gemm.m, rows, unit), _edges(gemm.n, columns, unit)
         for k_block, m_block, n_block, order in product(k_blocks, m_blocks, n_blocks, orders):

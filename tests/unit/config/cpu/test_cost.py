@@ -71,7 +71,10 @@ def test_a_price_is_paid_as_often_as_it_is_met(what: str) -> None:
     assert cycles(TILE, GEMM, replace(AVX512, prices=prices)) - PRODUCTS == pytest.approx(times)
 
 
-@pytest.mark.parametrize("name", [f.name for f in fields(Prices) if f.name not in ("most_pieces", "near")])
+NO_PRICES = "most_pieces", "near", "slow_steps"
+
+
+@pytest.mark.parametrize("name", [f.name for f in fields(Prices) if f.name not in NO_PRICES])
 def test_nothing_gets_cheaper_by_a_price(name: str) -> None:
     """Of every kind of access, packed and in one pass."""
     was = getattr(PRICES, name)
@@ -95,6 +98,18 @@ def test_a_panel_that_l1_cannot_keep_comes_again_behind_the_multiply_adds() -> N
     assert cycles(wide, context, slow) == pytest.approx(7 * 16 * 64 * 200 * 4, rel=1e-3)
     assert cycles(wide, context, free) == pytest.approx(cycles(wide, context, fast), rel=1e-3)
     assert cycles(narrow, context, slow) == cycles(narrow, context, free)
+
+
+@pytest.mark.parametrize(("m", "met"), [(1024, 1), (1000, 0)])
+def test_an_a_of_rows_that_crowd_comes_anew_for_each_block_of_columns(m: int, met: int) -> None:
+    """Rows of 4096 bytes crowd, those of 4000 do not; two blocks of columns meet A, or one does."""
+    context = GemmContext(m, 1024, 1024, F32, a=ALONG_ROWS, b=ALONG_ROWS, c=ALONG_ROWS)
+    of = replace(AVX512, l2_bytes=1 << 21)
+    for columns, blocks in ((512, 2), (1024, 1)):
+        tuning = CpuTuning(6, 64, 1026, columns, 256, 16, "k_major", "a")
+        prices = (replace(FREE, near=0.6, crowded_byte=each) for each in (0.0, 1.0))
+        free, paid = (cycles(tuning, context, replace(of, prices=each)) for each in prices)
+        assert paid - free == pytest.approx(met * blocks * 4 * m * 1024)
 
 
 def test_a_last_panel_of_fewer_vectors_waits_for_its_loads() -> None:
