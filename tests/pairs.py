@@ -1,5 +1,5 @@
 """Few cases of many: of a test with three parameters and more those that have every pair of values between
-them, of other tests those that a function here names, and of all that take long (halved.txt) every other one.
+them, of other tests those that a function here names, and of all that take long (thinned.txt) every other one or third one.
 
 What breaks a kernel is seldom one case alone, and never needs all.  IMBREX_TESTS=all runs every case.
 """
@@ -16,45 +16,47 @@ from zlib import crc32
 
 import pytest
 
-__all__ = ["fewest", "halved", "in_turn", "keep_few", "one_in", "one_of", "seen_here"]
+__all__ = ["fewest", "in_turn", "keep_few", "one_in", "one_of", "seen_here", "thinned"]
 
-HALVED = Path(__file__).with_name("halved.txt")
-"""Functions of tests, `unit.test_x.test_y`, that all together take a quarter of the time of all."""
+THINNED = Path(__file__).with_name("thinned.txt")
+"""Functions of tests, `unit.test_x.test_y`, that all together take half of the time of all."""
+MANY = 8
+"""Cases of a function of which every third one runs, of fewer every other one."""
 
 Pairs = frozenset[tuple[tuple[Any, str], ...]]
 Row = TypeVar("Row")
 
 
 def keep_few(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselects the cases whose pairs others have, then of functions that take long every other case; none
-    where nothing else would be left.
+    """Deselects the cases whose pairs others have, then of functions that take long most cases; none where
+    nothing else would be left.
     """
     if os.environ.get("IMBREX_TESTS") == "all":
         return
-    for gone in (_with_pairs_of_others, _halves):
+    for gone in (_with_pairs_of_others, _too_many):
         dropped = gone(items)
         if dropped and len(dropped) < len(items):
             config.hook.pytest_deselected(items=[item for item in items if item in dropped])
             items[:] = [item for item in items if item not in dropped]
 
 
-def halved() -> frozenset[str]:
-    """The functions of whose cases every other one runs."""
-    return frozenset(line for line in HALVED.read_text("utf-8").splitlines() if not line.startswith("#"))
+def thinned() -> frozenset[str]:
+    """The functions of whose cases few run."""
+    return frozenset(line for line in THINNED.read_text("utf-8").splitlines() if not line.startswith("#"))
 
 
-def _halves(items: Iterable[pytest.Item]) -> set[pytest.Item]:
-    """Half of the cases of each function of halved.txt that has two here, in an order that says nothing of
+def _too_many(items: Iterable[pytest.Item]) -> set[pytest.Item]:
+    """All but each second or third case of the functions of thinned.txt, in an order that says nothing of
     parameters.
     """
-    cases, names = defaultdict[str, list[pytest.Item]](list), halved()
+    cases, names = defaultdict[str, list[pytest.Item]](list), thinned()
     for item in items:
         path, _, rest = item.nodeid.partition("[")[0].partition(".py::")
         name = f"{path.removeprefix('tests/').replace('/', '.')}.{rest.rpartition('::')[2]}"
         if name in names:
             cases[name].append(item)
     in_order = (sorted(of, key=lambda item: crc32(item.nodeid.encode())) for of in cases.values())
-    return {item for of in in_order for item in of[1::2]}
+    return {item for of in in_order for i, item in enumerate(of) if i % (3 if len(of) >= MANY else 2)}
 
 
 def _with_pairs_of_others(items: Iterable[pytest.Item]) -> set[pytest.Item]:

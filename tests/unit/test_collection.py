@@ -30,7 +30,7 @@ def test_control_a_pattern_that_leaves_tests_out() -> None:
     assert "unit/build/cache" in left_out([".*", "build"])
 
 
-@pytest.mark.parametrize("names", [quick.names, pairs.halved])
+@pytest.mark.parametrize("names", [quick.names, pairs.thinned])
 def test_what_is_said_of_functions_is_of_some_that_exist(names: Callable[[], Collection[str]]) -> None:
     functions = {
         (".".join(file.relative_to(TESTS).with_suffix("").parts), name)
