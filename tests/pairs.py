@@ -1,5 +1,6 @@
 """Few cases of many: of a test with three parameters and more those that have every pair of values between
-them, of other tests those that a function here names, and of all that take long (thinned.txt) every other one or third one.
+them, of other tests those that a function here names, and of all that take long (thinned.txt) every second
+or third one.
 
 What breaks a kernel is seldom one case alone, and never needs all.  IMBREX_TESTS=all runs every case.
 """
