@@ -166,7 +166,7 @@ def _plan(one: Time) -> tuple[WarpgroupPlan | None, float]:
 def has_changed(plan: WarpgroupPlan, schedule: TileSchedule) -> bool:
     """Was its kernel another one before PADDED_SINCE?"""
     surely = plan.machine.clusters_at_a_time(plan.tuning.cluster)
-    is_dealt = schedule == DATA_PARALLEL and surely < plan.clusters
+    is_dealt = schedule.mode == DATA_PARALLEL.mode and surely < plan.clusters
     return is_dealt or plan.b_tile.d != plan.tuning.n_per_block
 
 

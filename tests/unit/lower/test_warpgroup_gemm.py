@@ -224,6 +224,29 @@ def test_copies_are_read_by_tensor_maps(
         assert all(gemm.c.access is not None for gemm in found)
 
 
+def window(y: int) -> Conv2d:
+    sides = {"h": 7, "w": 7, "y": y, "x": y, "pad_h": y // 2, "pad_w": y // 2}
+    return Conv2d("backward_weight", n=8, c=512, k=512, dtype="f16", **sides, **LAYOUTS)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("problem", "how", "stored"),
+    [
+        (Gemm(392, 616, 200, dtype="f16"), "straight", 160),
+        (Gemm(392, 616, 200, dtype="f16", transpose_a=True, transpose_b=True), "swapped", 160),
+        (Gemm(392, 616, 200, dtype="f16", transpose_b=True), "straight", 144),
+        (window(1), "straight", 160),
+        (window(3), "straight", 144),
+    ],
+    ids=str,
+)
+def test_stored_columns_leave_a_tile_to_the_copy_engine(problem: Problem, how: str, stored: int) -> None:
+    """No box has columns of two taps, so that windows' tiles are stored as they are, not loaded by lanes."""
+    gemm = one(problem, f"v1:warpgroup:128,144,64,4,2,1,1,cooperative,{how},2")
+    assert gemm.b.tile.d == stored
+    assert all(isinstance(feed.access, Box | Walk) for feed in (gemm.a, gemm.b))
+
+
 def test_what_wgmma_wants_along_k_is_turned_by_the_producer() -> None:
     gemm = one(Gemm(64, 64, 64, dtype="i8"), BYTES)
     assert isinstance(gemm.a.access, Box) and isinstance(gemm.b.access, Lanes)

@@ -82,8 +82,8 @@ def phases(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
 
 
 def columns_together(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
-    """B's columns, where they lie together, are whole permuted rows; even where they are counted up to such,
-    an H200 takes up to half as long again to multiply an odd multiple of 8.
+    """B's columns, where they lie together, are whole permuted rows; stored with some of the next tile's, odd
+    multiples of 8 took an H200 a fifth to a quarter longer than the next multiple of 16.
     """
     n, least = plan.tuning.n_per_block, SWIZZLES[-1] // plan.context.dtype.bytes
     if plan.b_major == "d" and n % least:

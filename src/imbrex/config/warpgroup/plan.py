@@ -33,8 +33,8 @@ __all__ = [
     "WarpgroupPlan",
     "WarpgroupTuning",
     "divides",
-    "is_padded",
     "major_of",
+    "operand_tile",
     "shared_tile",
     "step_of_channels",
     "stretch",
@@ -119,13 +119,15 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
     def a_tile(self) -> SharedTile:
         """One stage of A."""
         t, c = self.tuning, self.oriented
-        return stage_tile(t.k_per_block, t.m_per_block, c, "a")
+        tile, sizes = (t.k_per_block, t.m_per_block), (c.g, c.k, c.m)
+        return operand_tile(tile, sizes, c.a, c.a.read_dim, c.dtype, "a")
 
     @cached_property
     def b_tile(self) -> SharedTile:
         """One stage of B."""
         t, c = self.tuning, self.oriented
-        return stage_tile(t.k_per_block, t.n_per_block, c, "b")
+        tile, sizes = (t.k_per_block, t.n_per_block), (c.g, c.k, c.n)
+        return operand_tile(tile, sizes, c.b, c.b.read_dim, c.dtype)
 
     @cached_property
     def turned(self) -> tuple[bool, bool]:
@@ -157,7 +159,7 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
         c = self.oriented
         parts = zip((c.a, c.b), (c.m, c.n), (self.a_tile, self.b_tile), self.turned, strict=True)
         a, b = (
-            comes_in_boxes(access, c.dtype) and not (turned or _is_cut(access, tile, (c.k, whole)))
+            _comes_in_boxes(access, c.dtype) and not (turned or _is_cut(access, tile, (c.k, whole)))
             for access, whole, tile, turned in parts
         )
         return a, b
@@ -180,27 +182,29 @@ class WarpgroupPlan(ConsumersPlan[WarpgroupTuning]):
         return WarpgroupBlock(self.tuning, a.read_dim, b.read_dim, self.clusters)
 
 
-def stage_tile(k: int, d: int, context: GemmContext, which: Side) -> SharedTile:
-    """A stage (k, d) of an operand, by how it lies in memory."""
-    access, extent = (context.a, context.m) if which == "a" else (context.b, context.n)
-    along, dtype = access.read_dim, context.dtype
-    together = stretch(access, along, (context.k, extent)[along])
-    padded = is_padded(access, (context.g, context.k, extent), dtype)
-    return shared_tile(k, d, dtype.bytes, along == 1, together, which, is_padded=padded)
+def operand_tile(
+    tile: tuple[int, int],
+    sizes: tuple[int, int, int],
+    access: Access,
+    along: int,
+    dtype: DType,
+    which: Side = "b",
+    *,
+    may_pad: bool = True,
+) -> SharedTile:
+    """A stage (k, d) of an operand of sizes (g, k, d), by how it lies in memory.  along: 1 where rows or
+    columns lie together there, 0 where k does.  may_pad: may a tile be stored with some of the next one's?
+    Even so it is not where those are at another tap of a window.
+    """
+    together = stretch(access, along, sizes[1 + along])
+    is_whole = along == 1 and together == inf and not access.repeats(prod(sizes))
+    is_padded = may_pad and is_whole and _comes_in_boxes(access, dtype)
+    return shared_tile(*tile, dtype.bytes, along == 1, together, which, is_padded=is_padded)
 
 
-def comes_in_boxes(access: Access, dtype: DType) -> bool:
+def _comes_in_boxes(access: Access, dtype: DType) -> bool:
     """Has the operand boxes, of whole vectors, that the copy engine may bring?"""
     return max(access.vector) * dtype.bytes >= VECTOR_BYTES and access.is_boxed
-
-
-def is_padded(access: Access, sizes: tuple[int, int, int], dtype: DType) -> bool:
-    """May tiles of an operand be stored with some of the next tile's rows or columns?  Not where those are at
-    another tap of a window.  sizes: g, k, and rows or columns.
-    """
-    if access.read_dim != 1 or access.repeats(prod(sizes)):
-        return False
-    return stretch(access, 1, sizes[2]) == inf and comes_in_boxes(access, dtype)
 
 
 def in_whole_rows(columns: int, element_bytes: int, row_bytes: int) -> int:

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeVar
 from imbrex.chip import COPY_BYTES, VECTOR_BYTES
 from imbrex.config.access import access_of
 from imbrex.config.halo.plan import HaloTuning
-from imbrex.config.warpgroup.plan import WarpgroupTuning, is_padded, shared_tile, stretch
+from imbrex.config.warpgroup.plan import WarpgroupTuning, operand_tile
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.index.digits import row_major
@@ -53,13 +53,12 @@ def stage(
         own, read_dim = "gemmN", block.matrix_b_source_vector_read_dim
         size, tiles, parts = grid.n_per_block, grid.n_blocks, row_parts
     buffer, map = operand(op, which, reader)
-    dtype = buffer.dtype
-    known, is_product = access_of(map, dtype), isinstance(op.tuning_, WarpgroupTuning)
-    together = stretch(known, read_dim, dict(map.upper)[("gemmK", own)[read_dim]])
+    dtype, extents = buffer.dtype, dict(map.upper)
+    sizes = extents.get("gemmG", 1), extents["gemmK"], extents[own]
+    is_product = isinstance(op.tuning_, WarpgroupTuning)
     side: Side = which if is_product else "b"  # windows come as wgmma reads them
-    sizes = (dict(map.upper).get("gemmG", 1), dict(map.upper)["gemmK"], dict(map.upper)[own])
-    padded = is_product and is_padded(known, sizes, dtype)
-    tile = shared_tile(grid.k_per_block, size, dtype.bytes, read_dim == 1, together, side, is_padded=padded)
+    shape = grid.k_per_block, size
+    tile = operand_tile(shape, sizes, access_of(map, dtype), read_dim, dtype, side, may_pad=is_product)
     turned = read_dim == 1 and tile.major == "k"
     if turned:
         found = Refused(f"{own} lies together in memory, and wgmma takes {dtype} along k only")
