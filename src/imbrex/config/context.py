@@ -67,10 +67,13 @@ class Access:
 
     @cached_property
     def read_dim(self) -> int:
-        """0 where neighbours along k lie together in memory, 1 where those along the other dim do."""
+        """0 where neighbours along k lie together in memory, 1 where those along the other dim do, or at least
+        two apart where k's lie anywhere.
+        """
         if self.vector[0] != self.vector[1]:
             return 0 if self.vector[0] > self.vector[1] else 1
-        runs = [run if step == 1 else 0.0 for run, step in zip(self.run, self.step, strict=True)]
+        least = 1 if 1 in self.step else 2
+        runs = [run if step == least else 0.0 for run, step in zip(self.run, self.step, strict=True)]
         return 0 if runs[0] >= runs[1] else 1
 
     def met(self, width: int) -> float:

@@ -44,9 +44,9 @@ SIZES: dict[str, Any] = {
 
 
 def lowered(
-    problem: Problem, tuning: str, schedule: str = "data_parallel"
+    problem: Problem, tuning: str, schedule: str = "data_parallel", algorithm: str | None = None
 ) -> tuple[ModuleOp, Program, list[Pipeline]]:
-    request = Request(problem, MACHINE, "sm_90a", tunings.parse(tuning), schedule=parse(schedule))
+    request = Request(problem, MACHINE, "sm_90a", tunings.parse(tuning), algorithm, schedule=parse(schedule))
     *_, last = levels(request)
     made = program(last.module, frozenset({2}), MACHINE)
     found = [gemm for kernel in made.kernels if (gemm := kernel.pipeline) is not None]
@@ -252,6 +252,14 @@ def test_what_wgmma_wants_along_k_is_turned_by_the_producer() -> None:
     assert isinstance(gemm.a.access, Box) and isinstance(gemm.b.access, Lanes)
     assert gemm.b.access.along == "d" and gemm.b.tile.major == "k"
     assert "wgmma takes i8 along k only" in gemm.b.access.reason
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_lanes_of_a_warp_load_pixels_two_apart_and_not_planes(dtype: str) -> None:
+    problem = Conv2d("forward", n=2, c=64, h=32, w=32, k=64, y=1, x=1, stride=2, dtype=dtype)
+    (gemm,) = lowered(problem, PAIRS, algorithm="v4r4")[2]
+    assert isinstance(gemm.b.access, Lanes)
+    assert (gemm.b.access.along, gemm.b.access.width, gemm.b.tile.major) == ("d", 1, "d")
 
 
 BATCHED = Gemm(64, 64, 64, dtype="f16", batch=3)
