@@ -9,11 +9,19 @@
 
 namespace imbrex {
 
+// How many panels of A meet one of B: many are as many as may copy it (`is_copied_as_met`), or a number that is not known.
+enum class visits { many, few, one };
+constexpr int least_copied_visits = 4;
+constexpr visits visits_of(int met) {
+  return met == 1 ? visits::one : met > 0 && met < least_copied_visits ? visits::few : visits::many;
+}
+
 // NV vectors from `vector` on, row by row from the view's first; every element exists, or is of no interest.  Rows are
 // too far apart for the hardware to foresee, so the next panel's elements are fetched ahead, see `again`; of a panel that one
 // panel of A meets, and that is gone then, those of a later row: so many bytes of the panel later as memory takes to answer.
+// A row mostly ends in a line in which no vector of it begins: few visits do not hide that it comes late.
 constexpr int least_rows_ahead = 4, passed_bytes = 2048;
-template <class T, int NV, bool MetOnce = false> struct b_view {
+template <class T, int NV, visits Met = visits::many> struct b_view {
   static constexpr int row_bytes = NV * width<T> * int(sizeof(T));
   static constexpr int rows_ahead = passed_bytes / row_bytes < least_rows_ahead ? least_rows_ahead : passed_bytes / row_bytes;
   const T *p[NV];
@@ -21,21 +29,22 @@ template <class T, int NV, bool MetOnce = false> struct b_view {
   int64_t ahead;
   template <class View> b_view(const T *src, const View &view, int vector) : offset(view.row_offset) {
     for (int v = 0; v < NV; ++v) p[v] = src + view.spans[vector + v][0].base;
-    ahead = MetOnce && view.rows > 1 ? rows_ahead * (offset[1] - offset[0]) : NV * width<T>;
+    ahead = Met == visits::one && view.rows > 1 ? rows_ahead * (offset[1] - offset[0]) : NV * width<T>;
   }
   template <int Count = NV> void next(vec<T> (&row)[NV]) {
-    const int64_t at = *offset++, later = at + (MetOnce ? ahead : NV * width<T>);
+    const int64_t at = *offset++, later = at + (Met == visits::one ? ahead : NV * width<T>);
 #pragma GCC unroll 16
     for (int v = 0; v < Count; ++v) {
       __builtin_prefetch(p[v] + later);
       row[v] = load<T>(p[v] + at);
     }
+    if constexpr (Met != visits::many) __builtin_prefetch(p[Count - 1] + later + width<T> - 1);
   }
   void skip(int64_t rows) { offset += rows; }
 };
 
 // The same where another panel of A follows, before which nothing is fetched.
-template <class T, int NV> struct b_view_again : b_view<T, NV> {
+template <class T, int NV, visits Met> struct b_view_again : b_view<T, NV, Met> {
   void next(vec<T> (&row)[NV]) {
     const int64_t at = *this->offset++;
 #pragma GCC unroll 16
@@ -45,7 +54,7 @@ template <class T, int NV> struct b_view_again : b_view<T, NV> {
 
 // The same where only the last vector's `last` lanes lie in the array.
 template <class T, int NV> struct b_cut_view {
-  b_view<T, NV, true> all;
+  b_view<T, NV, visits::one> all;
   mask_t last;
   void next(vec<T> (&row)[NV]) {
     const T *end = all.p[NV - 1] + *all.offset;
@@ -55,7 +64,7 @@ template <class T, int NV> struct b_cut_view {
   void skip(int64_t rows) { all.skip(rows); }
 };
 
-constexpr int least_copied_visits = 4, most_copied_bytes = 1 << 19, copied_rows_ahead = 8;
+constexpr int most_copied_bytes = 1 << 19, copied_rows_ahead = 8;
 
 // The same where many panels of A meet a panel: it is copied while the first of them does, so that the others load whole
 // lines.  `copy` has room for all of its rows.
@@ -120,7 +129,7 @@ template <class T, int NV> struct class_bits {
   }
 };
 
-template <class T, int NV, bool MetOnce, class Rows = b_view<T, NV, MetOnce>> struct b_cleared_view {
+template <class T, int NV, visits Met, class Rows = b_view<T, NV, Met>> struct b_cleared_view {
   Rows all;
   const uint16_t *index;
   const class_bits<T, NV> &bits;
@@ -135,7 +144,7 @@ template <class T, int NV, bool MetOnce, class Rows = b_view<T, NV, MetOnce>> st
 
 // Windows whose rows are cleared and copied at once.
 template <class T, int NV> struct b_copied_windows {
-  b_cleared_view<T, NV, false, b_view_again<T, NV>> all;
+  b_cleared_view<T, NV, visits::many, b_view_again<T, NV, visits::many>> all;
   T *copy;
   void next(vec<T> (&row)[NV]) {
     all.next(row);
@@ -162,9 +171,9 @@ template <int Visits, class T, int NV> IMBREX_INLINE b_panel<T, NV> copy_of(cons
 
 // The source of a panel of B that several panels of A meet, for each of these but the last.
 template <class B> IMBREX_INLINE const B &again(const B &b) { return b; }
-template <class T, int NV> IMBREX_INLINE b_view_again<T, NV> again(const b_view<T, NV> &b) { return {b}; }
-template <class T, int NV>
-IMBREX_INLINE b_cleared_view<T, NV, false, b_view_again<T, NV>> again(const b_cleared_view<T, NV, false> &b) {
+template <class T, int NV, visits Met> IMBREX_INLINE b_view_again<T, NV, Met> again(const b_view<T, NV, Met> &b) { return {b}; }
+template <class T, int NV, visits Met>
+IMBREX_INLINE b_cleared_view<T, NV, Met, b_view_again<T, NV, Met>> again(const b_cleared_view<T, NV, Met> &b) {
   return {{b.all}, b.index, b.bits};
 }
 } // namespace imbrex

@@ -21,13 +21,13 @@ template <class U, class S, class View> struct b_lanes {
       const int v = panel * View::V;
       constexpr bool is_copied = is_copied_as_met<S, View, Met>;
       if ((in_place || (is_copied && !View::has_guards)) && !view.is_wild && view.is_plain(v, V) && view.is_inside(v, V)) {
-        const b_view<S, V, Met == 1> rows(src, view, v);
+        const b_view<S, V, visits_of(Met)> rows(src, view, v);
         if constexpr (View::has_guards) {
           const class_bits<S, V> bits(view, v);
           if constexpr (is_copied)
             return body(b_copied_windows<S, V>{{{rows}, view.row_class, bits}, buffer});
           else
-            return body(b_cleared_view<S, V, Met == 1>{rows, view.row_class, bits});
+            return body(b_cleared_view<S, V, visits_of(Met)>{rows, view.row_class, bits});
         } else if constexpr (is_copied) {
           return body(b_view_to_copy<S, V>{rows, buffer});
         } else {
