@@ -67,8 +67,8 @@ class Access:
 
     @cached_property
     def read_dim(self) -> int:
-        """0 where neighbours along k lie together in memory, 1 where those along the other dim do, or at least
-        two apart where k's lie anywhere.
+        """0 where neighbours along k lie together in memory, 1 where those along the other dim do; where none
+        do, 1 if those of the other dim alone lie two apart.
         """
         if self.vector[0] != self.vector[1]:
             return 0 if self.vector[0] > self.vector[1] else 1
