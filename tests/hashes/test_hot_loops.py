@@ -64,6 +64,20 @@ def test_tall_tiles_keep_most_of_their_rows_in_registers(rows: int, tmp_path: Pa
     assert max(sum("(%rsp" in line for line in body) for body in found) <= rows // 2
 
 
+@pytest.mark.parametrize(("panels", "fetched"), [(1, 3), (3, 3), (4, 2)])
+def test_few_visits_fetch_the_line_that_a_row_of_b_ends_in(panels: int, fetched: int, tmp_path: Path) -> None:
+    """A row of two vectors, each the start of a fetch; of many visits the last one fetches for all."""
+    rows = 6 * panels
+    tile = parse(f"v1:cpu:6,16,{rows},496,200,8,k_blocked,b,straight")
+    _, assembly = _compiled(Gemm(rows, 496, 200), "avx2", tmp_path, tile)
+    found = set[float]()
+    for body in loops(assembly.splitlines()):
+        multiplies, fetches = (sum(word in line for line in body) for word in ("vfmadd", "prefetch"))
+        if multiplies and multiplies % 12 == 0:
+            found.add(fetches / (multiplies / 12))
+    assert max(found) == fetched
+
+
 @pytest.mark.parametrize(("columns", "whole", "half"), [(8, False, True), (9, True, False), (24, True, True)])
 def test_lanes_that_nobody_wants_are_not_multiplied(
     columns: int, whole: bool, half: bool, tmp_path: Path
