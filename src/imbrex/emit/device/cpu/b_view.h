@@ -11,7 +11,7 @@ namespace imbrex {
 
 // How many panels of A meet one of B: many are as many as may copy it (`is_copied_as_met`), or a number that is not known.
 enum class visits { many, few, one };
-constexpr int least_copied_visits = 4;
+constexpr int least_copied_visits = 4, most_copied_bytes = 1 << 19, copied_rows_ahead = 8;
 constexpr visits visits_of(int met) {
   return met == 1 ? visits::one : met > 0 && met < least_copied_visits ? visits::few : visits::many;
 }
@@ -38,7 +38,7 @@ template <class T, int NV, visits Met = visits::many> struct b_view {
       __builtin_prefetch(p[v] + later);
       row[v] = load<T>(p[v] + at);
     }
-    if constexpr (Met != visits::many) __builtin_prefetch(p[Count - 1] + later + width<T> - 1);
+    if constexpr (Met != visits::many && Count > 0) __builtin_prefetch(p[Count - 1] + later + width<T> - 1);
   }
   void skip(int64_t rows) { offset += rows; }
 };
@@ -63,8 +63,6 @@ template <class T, int NV> struct b_cut_view {
   }
   void skip(int64_t rows) { all.skip(rows); }
 };
-
-constexpr int most_copied_bytes = 1 << 19, copied_rows_ahead = 8;
 
 // The same where many panels of A meet a panel: it is copied while the first of them does, so that the others load whole
 // lines.  `copy` has room for all of its rows.
