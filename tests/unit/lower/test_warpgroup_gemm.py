@@ -262,6 +262,13 @@ def test_lanes_of_a_warp_load_pixels_two_apart_and_not_planes(dtype: str) -> Non
     assert (gemm.b.access.along, gemm.b.access.width, gemm.b.tile.major) == ("d", 1, "d")
 
 
+def test_a_reason_says_that_pixels_lie_two_apart() -> None:
+    problem = Conv2d("forward", n=2, c=64, h=32, w=32, k=64, y=1, x=1, stride=2, dtype="i8")
+    (gemm,) = lowered(problem, BYTES, algorithm="v4r4")[2]
+    assert isinstance(gemm.b.access, Lanes)
+    assert gemm.b.access.reason == "gemmN lies two apart in memory, and wgmma takes i8 along k only"
+
+
 BATCHED = Gemm(64, 64, 64, dtype="f16", batch=3)
 
 

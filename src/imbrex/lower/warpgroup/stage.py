@@ -57,11 +57,12 @@ def stage(
     sizes = extents.get("gemmG", 1), extents["gemmK"], extents[own]
     is_product = isinstance(op.tuning_, WarpgroupTuning)
     side: Side = which if is_product else "b"  # windows come as wgmma reads them
-    shape = grid.k_per_block, size
-    tile = operand_tile(shape, sizes, access_of(map, dtype), read_dim, dtype, side, may_pad=is_product)
+    shape, known = (grid.k_per_block, size), access_of(map, dtype)
+    tile = operand_tile(shape, sizes, known, read_dim, dtype, side, may_pad=is_product)
     turned = read_dim == 1 and tile.major == "k"
     if turned:
-        found = Refused(f"{own} lies together in memory, and wgmma takes {dtype} along k only")
+        how = "two apart" if known.step[1] == 2 else "together"
+        found = Refused(f"{own} lies {how} in memory, and wgmma takes {dtype} along k only")
     else:
         found = access(map, tile, dtype, parts, d_name=own, tiles=tiles, columns=size)
     if isinstance(found, Refused):
